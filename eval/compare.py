@@ -25,13 +25,11 @@ from ontology.errors import InvalidArgumentError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedRequest:
-    """A request that one of two runs completes at k and the other does not.
-
-    :param before: rank, from 1, at which the first run fills each of ``query.slots``, None where it does not; ``after``
-        likewise for the second run.
-    """
+    """A request that one of two runs completes at k and the other does not."""
 
     query: LabelledQuery
+    # rank, from 1, at which the first run fills each of ``query.slots``, None where it does not; ``after`` likewise for
+    # the second run
     before: tuple[int | None, ...]
     after: tuple[int | None, ...]
 
@@ -51,20 +49,15 @@ _Changed = Annotated[ChangedRequest, PlainSerializer(_to_json)]
 
 @json_dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """CompleteRecall of one system at one k, before and after, over the requests that both measured.
-
-    :param before: in [0, 1]; likewise ``after``.
-    :param low: lower end of the paired 95 % interval of ``after - before``; ``high`` the upper; ``p`` two-sided.
-    :param gained: requests that are complete only after; ``lost``: only before.
-    """
+    """CompleteRecall of one system at one k, before and after, over the requests that both measured."""
 
     k: int
-    before: float
+    before: float  # in [0, 1]; likewise ``after``
     after: float
-    low: float
+    low: float  # lower end of the paired 95 % interval of ``after - before``; ``high`` the upper; ``p`` two-sided
     high: float
     p: float
-    gained: tuple[_Changed, ...]
+    gained: tuple[_Changed, ...]  # requests that are complete only after; ``lost``: only before
     lost: tuple[_Changed, ...]
 
     @computed_field  # type: ignore[prop-decorator]
@@ -76,53 +69,37 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemComparison:
-    """One system in both evaluations.
-
-    :param hashes: config hash before and after.
-    :param settings: the keys in which the configurations differ.
-    :param unanswered: paired requests without an answer, before and after.
-    """
+    """One system in both evaluations."""
 
     system: str
-    hashes: tuple[str, str]
-    settings: tuple[str, ...]
-    unanswered: tuple[int, int]
+    hashes: tuple[str, str]  # config hash before and after
+    settings: tuple[str, ...]  # the keys in which the configurations differ
+    unanswered: tuple[int, int]  # paired requests without an answer, before and after
     points: tuple[Point, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetComparison:
-    """One set of requests in both evaluations.
+    """One set of requests in both evaluations."""
 
-    :param names: name of the set, before and after; likewise ``snapshots`` and ``queries_sha256``.
-    :param paired: ids of the requests that are the same in both; figures are over these requests only.
-    :param only_before: ids of requests that only the first has, ``only_after`` only the second.
-    :param altered: ids in both evaluations whose text or gold set differs.
-    :param systems_only_before: systems that only the first measured, ``systems_only_after`` only the second.
-    :param too_deep: cutoffs left out, because the answers of one evaluation do not reach them.
-    """
-
-    names: tuple[str, str]
+    names: tuple[str, str]  # name of the set, before and after; likewise ``snapshots`` and ``queries_sha256``
     snapshots: tuple[str, str]
     queries_sha256: tuple[str, str]
-    paired: tuple[str, ...]
-    only_before: tuple[str, ...]
+    paired: tuple[str, ...]  # ids of the requests that are the same in both; figures are over these requests only
+    only_before: tuple[str, ...]  # ids of requests that only the first has, ``only_after`` only the second
     only_after: tuple[str, ...]
-    altered: tuple[str, ...]
+    altered: tuple[str, ...]  # ids in both evaluations whose text or gold set differs
     systems: tuple[SystemComparison, ...]
-    systems_only_before: tuple[str, ...]
+    systems_only_before: tuple[str, ...]  # systems that only the first measured, ``systems_only_after`` only the second
     systems_only_after: tuple[str, ...]
-    too_deep: tuple[int, ...]
+    too_deep: tuple[int, ...]  # cutoffs left out, because the answers of one evaluation do not reach them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two evaluations.
+    """Two evaluations."""
 
-    :param sets: the sets in both; ``sets_only_before`` and ``sets_only_after`` name the others.
-    """
-
-    sets: tuple[SetComparison, ...]
+    sets: tuple[SetComparison, ...]  # the sets in both; ``sets_only_before`` and ``sets_only_after`` name the others
     sets_only_before: tuple[str, ...]
     sets_only_after: tuple[str, ...]
     resamples: int
@@ -147,12 +124,12 @@ def compare(
     if len(before) == len(after) == 1:
         pairs = [(before[0], after[0])]
     if not pairs:
-        names = (", ".join(found) or "nothing" for found in (first, second))
-        raise InvalidArgumentError(
+        problem, remedy = (
             "the two evaluations have no set of requests in common",
-            subject=" and ".join(names),
-            remedy="Compare evaluations of the same requests",
+            "Compare evaluations of the same requests",
         )
+        names = " and ".join(", ".join(found) or "nothing" for found in (first, second))
+        raise InvalidArgumentError(problem, subject=names, remedy=remedy)
     paired = {measured.queries.name for pair in pairs for measured in pair}
     return Comparison(
         sets=tuple(_compare(*pair, cutoffs=cutoffs, resamples=resamples, seed=seed) for pair in pairs),
@@ -182,11 +159,9 @@ def _compare(
     reached = [k for k in cutoffs if all(depth >= min(k, tools) for depth, tools in depths)]
     for common, what in ((paired, "answerable request"), (runs, "system"), (reached, "cutoff")):
         if not common:
-            raise InvalidArgumentError(
-                f"the two evaluations have no {what} in common",
-                subject=before.queries.name,
-                remedy="Compare evaluations of the same requests, by systems of the same names, with the same k",
-            )
+            problem = f"the two evaluations have no {what} in common"
+            remedy = "Compare evaluations of the same requests, by systems of the same names, with the same k"
+            raise InvalidArgumentError(problem, subject=before.queries.name, remedy=remedy)
     same = {query.id for query in paired}
     draw = partial(resampled_means, resamples=resamples, seed=seed, stratum=before.queries.name)
     return SetComparison(
@@ -215,20 +190,20 @@ def _system(
     cutoffs: Sequence[int],
     draw: Callable[[NDArray[np.float32]], NDArray[np.float32]],
 ) -> SystemComparison:
-    """:param draw: maps values [requests, cutoffs] to their means over each draw, [cutoffs, resamples]."""
+    """``draw`` maps values [requests, cutoffs] to their means over each draw, [cutoffs, resamples]."""
     requests = [ChangedRequest(query=one, before=ranks_of(before, one), after=ranks_of(after, one)) for one in queries]
     first_QC = _complete([one.before for one in requests], cutoffs)
     second_QC = _complete([one.after for one in requests], cutoffs)
     draws_CB = draw(second_QC - first_QC)
     low_C, high_C = interval(draws_CB)
     p_C = p_value(draws_CB)
+    old, new = before.config, after.config
+    was, now = (sum(run.answered(query.id) is None for query in queries) for run in (before, after))
     return SystemComparison(
         system=before.system,
         hashes=(before.config_hash, after.config_hash),
-        settings=tuple(
-            sorted({key for run in (before, after) for key in run.config if not _equal(key, before, after)})
-        ),
-        unanswered=(_unanswered(before, queries), _unanswered(after, queries)),
+        settings=tuple(sorted(key for key in {*old, *new} if key not in old or key not in new or old[key] != new[key])),
+        unanswered=(was, now),
         points=tuple(
             Point(
                 k=k,
@@ -249,11 +224,3 @@ def _complete(ranks: Sequence[Sequence[int | None]], cutoffs: Sequence[int]) -> 
     """Whether each request is complete at each cutoff, float32 [requests, cutoffs] of 0 and 1."""
     depths = [complete_at(one) for one in ranks]
     return np.array([[depth is not None and depth <= k for k in cutoffs] for depth in depths], dtype=np.float32)
-
-
-def _equal(key: str, before: Run, after: Run) -> bool:
-    return key in before.config and key in after.config and bool(before.config[key] == after.config[key])
-
-
-def _unanswered(run: Run, queries: Sequence[LabelledQuery]) -> int:
-    return sum(run.answered(query.id) is None for query in queries)

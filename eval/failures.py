@@ -7,7 +7,7 @@ ranked, so the ranking is not the cause.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -22,7 +22,7 @@ from eval.systems import make_ablations
 from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.candidates.candidate_generation import ngram_entries, semantic_entries
-from retrieval.explain.reasons import entry_match
+from retrieval.explain.reasons import entry_match, traversed_edge
 from retrieval.presets import make_presets
 from retrieval.query.context import QueryContext
 from retrieval.query.request import MAX_K, Request
@@ -37,40 +37,27 @@ _NO_CANDIDATE = "not a candidate"
 _LINKED = "linked by an edge but not boosted"
 _TOO_LOW = "a candidate, ranked too low"
 _BELOW = "not among the first k"
+# Causes for a tool and for a request, the most basic first. The last is for systems that cannot run again.
 CAUSES = (_NO_ANSWER, _ABSENT, _TOO_MANY, _NO_CANDIDATE, _LINKED, _TOO_LOW, _BELOW)
-"""Causes for a tool and for a request, the most basic first. The last is for systems that cannot run again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingTool:
-    """A gold tool that is not among the first k; of alternatives, the one that is ranked first.
-
-    :param cause: the first of :data:`CAUSES` that applies to it.
-    :param rank: its rank, from 1; None where the system does not rank it among the first 1,000.
-    :param candidate: whether the system ranked it at all; None where this is unknown.
-    :param features: the features of its score; for a tool that was not a candidate, its text features.
-    :param edges: edges between it and the gold tools that were found, in order of decreasing confidence.
-    """
+    """A gold tool that is not among the first k; of alternatives, the one that is ranked first."""
 
     tool_id: str
-    cause: str
-    rank: int | None = None
-    candidate: bool | None = None
+    cause: str  # the first of CAUSES that applies to it
+    rank: int | None = None  # its rank, from 1; None where the system does not rank it among the first 1,000
+    candidate: bool | None = None  # whether the system ranked it at all; None where this is unknown
+    # the features of its score; for a tool that was not a candidate, its text features
     features: Mapping[str, float] = field(default_factory=dict)
+    # edges between it and the gold tools that were found, in order of decreasing confidence
     edges: tuple[TraversedEdge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A request that a system did not complete at k.
-
-    :param cause: the first of :data:`CAUSES` that applies to the request or to one of its missing tools.
-    :param found: gold tools among the first k; ``wrong``: the other tools among them, best first.
-    :param last: the tool at rank k, or the last tool of a shorter answer; ``last_features``: the features of its score.
-    :param entries: the entry nodes of the request, n-grams first; empty where the system did not run again.
-    :param error: why there was no answer, or empty.
-    :param names: map from tool id to name, for tools whose id does not contain the name.
-    """
+    """A request that a system did not complete at k."""
 
     set_name: str
     snapshot_id: str
@@ -78,14 +65,17 @@ class Failure:
     config_hash: str
     k: int
     query: LabelledQuery
-    cause: str
-    found: tuple[str, ...]
+    cause: str  # the first of CAUSES that applies to the request or to one of its missing tools
+    found: tuple[str, ...]  # gold tools among the first k; ``wrong``: the other tools among them, best first
     missing: tuple[MissingTool, ...]
     wrong: tuple[str, ...]
+    # the tool at rank k, or the last tool of a shorter answer; ``last_features``: the features of its score
     last: str = ""
     last_features: Mapping[str, float] = field(default_factory=dict)
+    # the entry nodes of the request, n-grams first; empty where the system did not run again
     entries: tuple[EntryMatch, ...] = ()
-    error: str = ""
+    error: str = ""  # why there was no answer, or empty
+    # map from tool id to name, for tools whose id does not contain the name
     names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -119,11 +109,9 @@ def analyse_failures(
     if k < 1 or limit < 1:
         raise InvalidArgumentError("must be at least 1", subject="k" if k < 1 else "limit")
     if snapshot.id != measured.snapshot_id:
-        raise InvalidArgumentError(
-            f"the set was measured on the snapshot {measured.snapshot_id}, not on {snapshot.id}",
-            subject=measured.queries.name,
-            remedy="Give the snapshot that it was measured on",
-        )
+        problem = f"the set was measured on the snapshot {measured.snapshot_id}, not on {snapshot.id}"
+        remedy = "Give the snapshot that it was measured on"
+        raise InvalidArgumentError(problem, subject=measured.queries.name, remedy=remedy)
     run = run_named(measured.runs, system, measured.queries.name)
     retrievers = {**make_ablations(snapshot, encoder), **make_presets(snapshot, encoder, reranker)}
     failure = partial(_failure, snapshot, encoder, measured, run, k, retrievers.get(system))
@@ -149,7 +137,6 @@ def _failure(
     retriever: Retriever | None,
     query: LabelledQuery,
 ) -> Failure:
-    """Analyse one request."""
     answer = run.answers.get(query.id)
     error = "it was not sent" if answer is None else answer.error
     tools = run.tools_of(query.id)
@@ -184,32 +171,21 @@ def _failure(
         last_features=again.tools[last].reasons.features if again and last in again.tools else {},
         entries=tuple(entry_match(snapshot, entry) for entry in again.context.entries) if again else (),
         error=error,
-        names=_names(snapshot, (*query.tools, *wrong)),
+        names={
+            tool: snapshot.tool(number).name
+            for tool in (*query.tools, *wrong)
+            if (number := snapshot.find_node(f"tool:{tool}")) is not None and snapshot.tool(number).name not in tool
+        },
     )
-
-
-def _number(snapshot: Snapshot, tool: str) -> int | None:
-    return snapshot.find_node(f"tool:{tool}")
-
-
-def _names(snapshot: Snapshot, tools: Iterable[str]) -> dict[str, str]:
-    numbers = {tool: _number(snapshot, tool) for tool in tools}
-    names = {tool: snapshot.tool(number).name for tool, number in numbers.items() if number is not None}
-    return {tool: name for tool, name in names.items() if name not in tool}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RankedAgain:
-    """The full ranking of a preset for a request.
+    """The full ranking of a preset for a request."""
 
-    :param context: the request with its entry nodes.
-    :param tools: ranked tools by id, with features down to the last gold tool.
-    :param whole: whether ``tools`` has all tools that the preset ranks.
-    """
-
-    context: QueryContext
-    tools: Mapping[str, RankedTool]
-    whole: bool
+    context: QueryContext  # the request with its entry nodes
+    tools: Mapping[str, RankedTool]  # ranked tools by id, with features down to the last gold tool
+    whole: bool  # whether ``tools`` has all tools that the preset ranks
 
 
 def _ranked_again(
@@ -233,21 +209,21 @@ def _ranked_again(
 
 
 def _missing(
-    snapshot: Snapshot,
-    tool: str,
-    found: Sequence[str],
-    rank: int | None,
-    again: _RankedAgain | None,
+    snapshot: Snapshot, tool: str, found: Sequence[str], rank: int | None, again: _RankedAgain | None
 ) -> MissingTool:
     candidate: bool | None = None
     features: Mapping[str, float] = {}
-    number = _number(snapshot, tool)
+    number = snapshot.find_node(f"tool:{tool}")
     if again is not None:
         scored = again.tools.get(tool)
         rank = scored.rank if scored else None
         candidate = True if scored else (False if again.whole else None)
-        features = scored.reasons.features if scored else _text_features(again.context, number)
-    others = [other for other in (_number(snapshot, each) for each in found) if other is not None]
+        if scored:
+            features = scored.reasons.features
+        elif number is not None:
+            computed = compute_features(again.context, np.array([number], dtype=np.int64), TEXT_FEATURES)
+            features = {name: round(float(values[0]), 6) for name, values in computed.items()}
+    others = [other for each in found if (other := snapshot.find_node(f"tool:{each}")) is not None]
     edges = () if number is None else _edges(snapshot, number, others)
     holds = {
         _ABSENT: number is None,
@@ -266,23 +242,9 @@ def _missing(
     )
 
 
-def _text_features(context: QueryContext, number: int | None) -> dict[str, float]:
-    if number is None:
-        return {}
-    features = compute_features(context, np.array([number], dtype=np.int64), TEXT_FEATURES)
-    return {name: round(float(values[0]), 6) for name, values in features.items()}
-
-
 def _edges(snapshot: Snapshot, tool: int, others: Sequence[int]) -> tuple[TraversedEdge, ...]:
     graph, wanted = snapshot.adjacency, {*others} - {tool}
     at = map(int, np.concatenate((graph.out_edges(tool), graph.in_edges_of(tool))))
     found = [edge for edge in at if {graph.head(edge), graph.tail(edge)} & wanted]
-    return tuple(
-        TraversedEdge(
-            head=snapshot.node_key(graph.head(edge)),
-            predicate=snapshot.predicates[graph.predicates[edge]],
-            tail=snapshot.node_key(graph.tail(edge)),
-            confidence=round(float(graph.confidences[edge]), 6),
-        )
-        for edge in sorted(found, key=lambda edge: (-float(graph.confidences[edge]), edge))
-    )
+    found.sort(key=lambda edge: (-float(graph.confidences[edge]), edge))
+    return tuple(traversed_edge(snapshot, edge) for edge in found)

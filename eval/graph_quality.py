@@ -24,8 +24,8 @@ from ontology.files import read_bounded
 from ontology.reporting import Proportion
 from retrieval.snapshot.reader import Snapshot
 
+# The predicates between a consumer and a producer; the first leads from the producer, the others from the consumer.
 _DEPENDENCIES = ("supplies", "resolved_by", "depends_on")
-"""The predicates between a consumer and a producer; the first leads from the producer, the others from the consumer."""
 _HUB_SHARE = 0.1
 
 _Numbers = NDArray[np.int64]
@@ -34,56 +34,41 @@ _Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One group of edges against one kind of gold edges.
-
-    :param precision: share of gold edges among the edges between tools that occur in any gold edge. Gold edges are far
-        from complete, so edges of other tools count as neither right nor wrong.
-    :param recall: share of the gold edges that were found.
-    """
+    """One group of edges against one kind of gold edges."""
 
     gold: str
     edges: str
+    # share of gold edges among the edges between tools that occur in any gold edge. Gold edges are far from complete,
+    # so edges of other tools count as neither right nor wrong
     precision: Proportion
-    recall: Proportion
+    recall: Proportion  # share of the gold edges that were found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldKind:
-    """One kind of gold edges.
-
-    :param ends: number of tools in any of its pairs.
-    :param density: ``pairs`` divided by all ordered pairs of ``ends``, in [0, 1]: the precision of a complete graph.
-    """
+    """One kind of gold edges."""
 
     pairs: int
-    ends: int
-    density: float
+    ends: int  # number of tools in any of its pairs
+    density: float  # ``pairs`` divided by all ordered pairs of ``ends``, in [0, 1]: the precision of a complete graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgePrecision:
-    """Every group of edges against every kind of gold edges.
+    """Every group of edges against every kind of gold edges."""
 
-    :param gold: map from kind to its facts.
-    :param unknown_gold_edges: number of gold edges with a tool that the catalogue does not have.
-    :param declared_left_out: number of ``depends_on`` edges that the documents declare and that are not scored.
-    """
-
-    gold: Mapping[str, GoldKind]
-    unknown_gold_edges: int
-    declared_left_out: int
+    gold: Mapping[str, GoldKind]  # map from kind to its facts
+    unknown_gold_edges: int  # number of gold edges with a tool that the catalogue does not have
+    declared_left_out: int  # number of ``depends_on`` edges that the documents declare and that are not scored
     scores: tuple[Score, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectivityShare:
-    """A share of the requests, and the chance level: the same share in graphs with permuted edges.
-
-    :param chance: mean over the random graphs, in [0, 1]; ``chance_max``: their maximum.
-    """
+    """A share of the requests, and the chance level: the same share in graphs with permuted edges."""
 
     share: Proportion
-    chance: float
+    chance: float  # mean over the random graphs, in [0, 1]; ``chance_max``: their maximum
     chance_max: float
 
 
@@ -98,32 +83,23 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connectivity:
-    """The relations between tools, over the requests that need several tools.
+    """The relations between tools, over the requests that need several tools."""
 
-    :param requests: number of these requests, of ``of_requests``.
-    :param shuffles: number of random graphs.
-    """
-
-    requests: int
+    requests: int  # number of these requests, of ``of_requests``
     of_requests: int
-    shuffles: int
+    shuffles: int  # number of random graphs
     relations: tuple[Relation, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphStatistics:
-    """Counts over a tool graph.
-
-    :param nodes: map from type to count; ``edges``: map from predicate to count.
-    :param tools_without_tool_edge: number of tools without an edge to another tool.
-    :param hubs: number of nodes that touch more than a tenth of the tools.
-    """
+    """Counts over a tool graph."""
 
     tools: int
-    nodes: Mapping[str, int]
+    nodes: Mapping[str, int]  # map from type to count; ``edges``: map from predicate to count
     edges: Mapping[str, int]
-    tools_without_tool_edge: int
-    hubs: int
+    tools_without_tool_edge: int  # number of tools without an edge to another tool
+    hubs: int  # number of nodes that touch more than a tenth of the tools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,10 +113,7 @@ class GraphQuality:
 
 
 def graph_quality(
-    snapshot: Snapshot,
-    *,
-    gold_edges: Sequence[Path] = (),
-    queries: QuerySet | None = None,
+    snapshot: Snapshot, *, gold_edges: Sequence[Path] = (), queries: QuerySet | None = None
 ) -> GraphQuality:
     """Measure the tool graph of a snapshot.
 
@@ -149,9 +122,17 @@ def graph_quality(
     :param queries: requests whose gold tools should be connected.
     :raises DocumentError: when a file of gold edges cannot be read.
     """
+    graph, tools = snapshot.adjacency, snapshot.tool_count
+    between = (graph.heads < tools) & (graph.tails < tools) & (graph.heads != graph.tails)
     return GraphQuality(
         snapshot_id=snapshot.id,
-        statistics=_statistics(snapshot),
+        statistics=GraphStatistics(
+            tools=tools,
+            nodes=dict(snapshot.manifest.counts.nodes),
+            edges=dict(snapshot.manifest.counts.edges),
+            tools_without_tool_edge=tools - len(np.union1d(graph.heads[between], graph.tails[between])),
+            hubs=int(hubs(snapshot).sum()),
+        ),
         edges=_edge_precision(snapshot, gold_edges) if gold_edges else None,
         connectivity=_connectivity(snapshot, queries) if queries is not None else None,
     )
@@ -162,24 +143,6 @@ def hubs(snapshot: Snapshot) -> _Flags:
     is_hub = snapshot.tool_degrees > max(2.0, _HUB_SHARE * snapshot.tool_count)
     is_hub[: snapshot.tool_count] = False
     return is_hub
-
-
-def _statistics(snapshot: Snapshot) -> GraphStatistics:
-    graph, tools = snapshot.adjacency, snapshot.tool_count
-    between = (graph.heads < tools) & (graph.tails < tools) & (graph.heads != graph.tails)
-    return GraphStatistics(
-        tools=tools,
-        nodes=dict(snapshot.manifest.counts.nodes),
-        edges=dict(snapshot.manifest.counts.edges),
-        tools_without_tool_edge=tools - len(np.union1d(graph.heads[between], graph.tails[between])),
-        hubs=int(hubs(snapshot).sum()),
-    )
-
-
-def _of_predicate(snapshot: Snapshot, name: str) -> _Flags:
-    """The mask of the edges with a predicate."""
-    predicates = snapshot.adjacency.predicates
-    return np.asarray(predicates == snapshot.predicates.index(name) if name in snapshot.predicates else predicates < 0)
 
 
 # Pairs of tools, each as ``first * number of tools + second``: sets, ascending, in which no tool is paired with itself.
@@ -202,10 +165,8 @@ def _known_pairs(edges: Iterable[tuple[str, str]], snapshot: Snapshot) -> tuple[
 
 
 def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePrecision:
-    """Score the graph's edges between tools against every kind of gold edges.
-
-    Dependencies that the documents declare were not derived, so these ``depends_on`` edges are left out and counted.
-    """
+    """Score the graph's edges between tools against every kind of gold edges. Dependencies that the documents declare
+    were not derived, so these ``depends_on`` edges are left out and counted."""
     size, graph = snapshot.tool_count, snapshot.adjacency
     by_kind: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for path in gold_files:
@@ -217,7 +178,7 @@ def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePreci
         gold["all kinds"] = _union(gold.values())
     found = {}
     for name in _DEPENDENCIES:
-        of = _of_predicate(snapshot, name) & (graph.heads < size) & (graph.tails < size)
+        of = snapshot.with_predicate(name) & (graph.heads < size) & (graph.tails < size)
         ends = (graph.tails[of], graph.heads[of]) if name == "supplies" else (graph.heads[of], graph.tails[of])
         found[name] = _pairs(*ends, size)
     declared, _ = _known_pairs(((tool.id, each.tool) for tool in snapshot.tools for each in tool.depends_on), snapshot)
@@ -225,31 +186,28 @@ def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePreci
     found["depends_on"] = np.setdiff1d(found["depends_on"], left_out)
     groups = {name: pairs for name, pairs in found.items() if name != "depends_on" or len(pairs)}
     groups["together"] = _union(found.values())
+    number = {kind: len(np.unique(np.divmod(pairs, size))) for kind, pairs in gold.items()}
+    scores = []
+    for kind, wanted in gold.items():
+        for name, pairs in groups.items():
+            within = pairs[np.isin(np.divmod(pairs, size), np.divmod(wanted, size)).all(axis=0)]
+            hits = int(np.isin(within, wanted).sum())
+            precision, recall = Proportion(hits, len(within)), Proportion(hits, len(wanted))
+            scores.append(Score(gold=kind, edges=name, precision=precision, recall=recall))
     return EdgePrecision(
-        gold={kind: _gold_kind(pairs, size) for kind, pairs in gold.items()},
+        gold={
+            kind: GoldKind(
+                pairs=len(pairs), ends=number[kind], density=len(pairs) / (number[kind] * (number[kind] - 1))
+            )
+            for kind, pairs in gold.items()
+        },
         unknown_gold_edges=sum(unknown for _, unknown in read.values()),
         declared_left_out=len(left_out),
-        scores=tuple(
-            Score(gold=kind, edges=name, **_score(pairs, wanted, size))
-            for kind, wanted in gold.items()
-            for name, pairs in groups.items()
-        ),
+        scores=tuple(scores),
     )
 
 
-def _gold_kind(pairs: _Numbers, size: int) -> GoldKind:
-    ends = len(np.unique(np.divmod(pairs, size)))
-    return GoldKind(pairs=len(pairs), ends=ends, density=len(pairs) / (ends * (ends - 1)))
-
-
-def _score(found: _Numbers, gold: _Numbers, size: int) -> dict[str, Proportion]:
-    within = found[np.isin(np.divmod(found, size), np.divmod(gold, size)).all(axis=0)]
-    hits = int(np.isin(within, gold).sum())
-    return {"precision": Proportion(hits, len(within)), "recall": Proportion(hits, len(gold))}
-
-
 def _read_edges(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield consumer, producer and kind of each edge of a file."""
     try:
         lines = read_bounded(path, 2**30).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -260,10 +218,8 @@ def _read_edges(path: Path) -> Iterator[tuple[str, str, str]]:
                 row = json.loads(line)
                 yield str(row["from"]), str(row["to"]), str(row.get("kind") or "")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise DocumentError(
-                    "an edge must be an object with the tool ids 'from' and 'to'",
-                    subject=f"{path}:{number}",
-                ) from error
+                problem, subject = "an edge must be an object with the tool ids 'from' and 'to'", f"{path}:{number}"
+                raise DocumentError(problem, subject=subject) from error
 
 
 ANY_TOOL_EDGE = "an edge between tools"
@@ -273,20 +229,15 @@ _SHUFFLES = 20
 
 @dataclass(frozen=True)
 class _Edges:
-    """The edges with a tool and without a hub at their ends; equal edges count once.
-
-    :param kinds: for each edge the number of its kind: predicate, and whether it is between tools (odd).
-    :param blocks: for each edge the number of its kind and of the systems of the tools at both ends.
-    """
+    """The edges with a tool and without a hub at their ends; equal edges count once."""
 
     heads: _Numbers
     tails: _Numbers
-    kinds: _Numbers
-    blocks: _Numbers
+    kinds: _Numbers  # for each edge the number of its kind: predicate, and whether it is between tools (odd)
+    blocks: _Numbers  # for each edge the number of its kind and of the systems of the tools at both ends
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> _Edges:
-        """Read the edges from a snapshot."""
         graph, tools = snapshot.adjacency, snapshot.tool_count
         hub = hubs(snapshot)
         kept = ((graph.heads < tools) | (graph.tails < tools)) & ~hub[graph.heads] & ~hub[graph.tails]
@@ -294,7 +245,7 @@ class _Edges:
         heads, tails, predicates = np.unique(rows, axis=0).T
         kinds = 2 * predicates + ((heads < tools) & (tails < tools))
         system = np.full(len(snapshot.nodes), -1, dtype=np.int64)
-        of_system = _of_predicate(snapshot, "has_system")
+        of_system = snapshot.with_predicate("has_system")
         system[graph.heads[of_system]] = graph.tails[of_system]
         blocks = np.unique(np.stack((kinds, system[heads], system[tails])), axis=1, return_inverse=True)[1].reshape(-1)
         return cls(heads, tails, kinds, blocks)
@@ -325,11 +276,10 @@ class _Edges:
 
 
 def _connectivity(snapshot: Snapshot, queries: QuerySet) -> Connectivity:
-    """Measure for each relation the share of requests with several tools for which it connects two, or all, of them.
-
-    Of alternatives, the first counts. Gold tools that the catalogue does not have are left out. In the random graphs the tails of
-    the edges of each predicate between the same two systems are permuted, so each tool and each node keeps its number of edges, and its
-    systems: the tools of a request are mostly of one system, and so are the tools of an edge.
+    """Measure for each relation the share of requests with several tools for which it connects two, or all, of them. Of
+    alternatives, the first counts. Gold tools that the catalogue does not have are left out. In the random graphs the
+    tails of the edges of each predicate between the same two systems are permuted, so each tool and each node keeps its
+    number of edges, and its systems: the tools of a request are mostly of one system, and so are the tools of an edge.
     """
     gold: list[list[int]] = []
     for query in queries.queries:
@@ -359,10 +309,8 @@ def _connectivity(snapshot: Snapshot, queries: QuerySet) -> Connectivity:
 
 
 def _counts(edges: _Edges, gold: Sequence[Sequence[int]], snapshot: Snapshot) -> dict[str, tuple[int, int]]:
-    """For each relation the number of requests of which it connects two tools, and of which it connects all.
-
-    :param gold: for each request the numbers of its tools, at least two, ascending.
-    """
+    """For each relation the number of requests of which it connects two tools, and of which it connects all. ``gold``:
+    for each request the numbers of its tools, at least two, ascending."""
     size, between = snapshot.tool_count, edges.kinds % 2 == 1
     wanted = [one * size + other for tools in gold for one, other in combinations(tools, 2)]
     pairs = np.unique(np.asarray(wanted, dtype=np.int64))
@@ -379,11 +327,7 @@ def _counts(edges: _Edges, gold: Sequence[Sequence[int]], snapshot: Snapshot) ->
         for tools in gold:
             links = [(one, other) for one, other in combinations(tools, 2) if one * size + other in linked]
             two += bool(links)
-            whole += len(links) >= len(tools) - 1 and _connects(links, tools)
+            graph = nx.Graph(links)
+            whole += len(graph) == len(tools) and nx.is_connected(graph)
         counts[name] = (two, whole)
     return counts
-
-
-def _connects(links: Sequence[tuple[int, int]], tools: Sequence[int]) -> bool:
-    graph = nx.Graph(links)
-    return len(graph) == len(tools) and nx.is_connected(graph)

@@ -39,31 +39,23 @@ _WEIGHTS = (0.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _PAST, _CHOOSING = 0.8, 0.9
 _ASKED, _LEAST_ASKED = 300, 20
 _SIGNIFICANT, _SEED = 0.05, 0
+# Sessions that a snapshot keeps, the newest: their vectors are compared with each request, 2 ms for so many.
 _MOST = 20_000
-"""Sessions that a snapshot keeps, the newest: their vectors are compared with each request, 2 ms for so many."""
-_LEAST_CAP = 20
-"""A reporter may have this many sessions, however few the others have. Chosen, not tuned."""
+_LEAST_CAP = 20  # A reporter may have this many sessions, however few the others have. Chosen, not tuned
 _CHUNK, _MAX_TOOLS = 256, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One request of the past.
+    """One request of the past."""
 
-    :param id: unique.
-    :param tools: ids of the tools that served it, distinct, in order.
-    :param time: seconds since 1970; None where it is not known.
-    :param reporter: who reported it; empty for a line of a file that names none: then each line is of a reporter of its own.
-    :param query: its text; empty where only ``terms`` are known.
-    :param terms: its index terms, where the text is not known.
-    """
-
-    id: str
-    tools: tuple[str, ...]
-    time: float | None = None
+    id: str  # unique
+    tools: tuple[str, ...]  # ids of the tools that served it, distinct, in order
+    time: float | None = None  # seconds since 1970; None where it is not known
+    # who reported it; empty for a line of a file that names none: then each line is of a reporter of its own
     reporter: str = ""
-    query: str = ""
-    terms: tuple[str, ...] = ()
+    query: str = ""  # its text; empty where only ``terms`` are known
+    terms: tuple[str, ...] = ()  # its index terms, where the text is not known
 
     @property
     def text(self) -> str:
@@ -79,28 +71,21 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
-    """The result.
+    """The result."""
 
-    :param learned: made of all sessions; None where nothing was learned.
-    :param sessions: that count; ``reporters`` of them.
-    :param asked: how many held-out sessions decided.
-    :param before: share of them whose tools are all among the best k, without the learned part; ``after``: with it.
-    :param gained: how many only the learned part answers completely; ``lost``: how many only the snapshot without it.
-    :param p_value: of McNemar's exact test, two-sided.
-    :param reason: why nothing is published, one sentence without a full stop; empty where it is better.
-    """
-
-    learned: PastRequests | None
-    sessions: int
+    learned: PastRequests | None  # made of all sessions; None where nothing was learned
+    sessions: int  # that count; ``reporters`` of them
     reporters: int
     k: int
-    asked: int = 0
+    asked: int = 0  # how many held-out sessions decided
+    # share of them whose tools are all among the best k, without the learned part; ``after``: with it
     before: float = 0.0
     after: float = 0.0
+    # how many only the learned part answers completely; ``lost``: how many only the snapshot without it
     gained: int = 0
     lost: int = 0
-    p_value: float = 1.0
-    reason: str = ""
+    p_value: float = 1.0  # of McNemar's exact test, two-sided
+    reason: str = ""  # why nothing is published, one sentence without a full stop; empty where it is better
 
     def to_json(self) -> dict[str, Any]:
         """The figures, printed by ``--json`` and kept in the store."""
@@ -161,10 +146,8 @@ def learn(
 def make_past_requests(
     sessions: Sequence[Session], vectors_PD: Floats2d, snapshot: Snapshot, *, min_reporters: int
 ) -> PastRequests:
-    """The learned part of these sessions; its weight is 0 until :func:`learn` chooses it.
-
-    :param vectors_PD: their vectors, zeros where a text is not known, float32 [sessions, D].
-    """
+    """The learned part of these sessions; its weight is 0 until :func:`learn` chooses it. ``vectors_PD``: their
+    vectors, zeros where a text is not known, float32 [sessions, D]."""
     tools = [[snapshot.tool_number(tool) for tool in each.tools] for each in sessions]
     words = make_postings(each.terms or terms(each.query) for each in sessions)
     names = [each.reporter or f"\0{place}" for place, each in enumerate(sessions)]
@@ -187,10 +170,8 @@ def mcnemar(gained: int, lost: int) -> float:
 
 
 def bounded_sessions(sessions: list[Session], min_reporters: int) -> list[Session]:
-    """The newest sessions, of a reporter as many as the median of all reporters, at least 20: nobody counts more by reporting more.
-
-    A line of a file without a reporter is the operator's word and is not bounded.
-    """
+    """The newest sessions, of a reporter as many as the median of all reporters, at least 20: nobody counts more by
+    reporting more. A line of a file without a reporter is the operator's word and is not bounded."""
     counts = Counter(each.reporter for each in sessions if each.reporter)
     cap = max(_LEAST_CAP, int(statistics.median(counts.values()))) if counts and min_reporters > 1 else len(sessions)
     seen = Counter[str]()

@@ -38,41 +38,30 @@ _REMEDY = f"{_AGAIN}: the file is damaged, or was written by another release of 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer to one request.
-
-    :param tools: tool ids, best first; empty when there was no answer.
-    :param ms: map from stage to milliseconds, with ``total``.
-    :param fallbacks: parts that the system left out, and why.
-    :param error: why there is no answer, or empty.
-    :param abstained: whether it says that no tool serves the request.
-    """
+    """The answer to one request."""
 
     query_id: Annotated[str, Field(alias="id")]
-    tools: tuple[str, ...]
-    ms: Mapping[str, float] = field(default_factory=dict)
-    fallbacks: tuple[str, ...] = ()
-    error: str = ""
-    abstained: bool = False
+    tools: tuple[str, ...]  # tool ids, best first; empty when there was no answer
+    ms: Mapping[str, float] = field(default_factory=dict)  # map from stage to milliseconds, with ``total``
+    fallbacks: tuple[str, ...] = ()  # parts that the system left out, and why
+    error: str = ""  # why there is no answer, or empty
+    abstained: bool = False  # whether it says that no tool serves the request
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """All answers of one system to one set of requests.
-
-    :param config: what the answers depend on in addition to the requests; ``config_hash`` is its SHA-256, 12 hex digits.
-    :param k: maximum number of tools in an answer.
-    :param answers: by query id; a request without an answer is absent or has an ``error``, and scores 0 in both cases.
-    :param failure: why the run stopped before its end, or empty.
-    """
+    """All answers of one system to one set of requests."""
 
     system: str
+    # what the answers depend on in addition to the requests; ``config_hash`` is its SHA-256, 12 hex digits
     config: Mapping[str, Any]
     config_hash: str
     snapshot_id: str
     queries_sha256: str
-    k: int
+    k: int  # maximum number of tools in an answer
+    # by query id; a request without an answer is absent or has an ``error``, and scores 0 in both cases
     answers: Mapping[str, Answer]
-    failure: str = ""
+    failure: str = ""  # why the run stopped before its end, or empty
 
     def answered(self, query_id: str) -> Answer | None:
         """The answer to a request, perhaps an empty one; None where there is none."""
@@ -87,32 +76,24 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredSet:
-    """One set of requests with the runs of every system: the input of all figures.
-
-    :param tools: size of the catalogue.
-    :param missing_gold: map from query id to gold tools that the catalogue does not have (``--allow-missing``). They stay
-        in the gold set, so such a request can never be complete.
-    :param graph: quality of the tool graph; None when it was not measured.
-    """
+    """One set of requests with the runs of every system: the input of all figures."""
 
     queries: QuerySet
     # In the file the names of the systems stand for their runs.
     runs: Annotated[tuple[Run, ...], PlainSerializer(lambda runs: [run.system for run in runs])]
-    tools: int
+    tools: int  # size of the catalogue
     snapshot_id: str
+    # map from query id to gold tools that the catalogue does not have (``--allow-missing``). They stay in the gold set,
+    # so such a request can never be complete
     missing_gold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    graph: GraphQuality | None = None
+    graph: GraphQuality | None = None  # quality of the tool graph; None when it was not measured
 
 
 _ANSWER, _RUN, _SET = TypeAdapter(Answer), TypeAdapter(Run), TypeAdapter(MeasuredSet)
 
 
 def run_named(runs: Iterable[Run], system: str, subject: str) -> Run:
-    """Return the run of one system.
-
-    :param subject: what the runs are of, for the error.
-    :raises NotFoundError: when there is none; the remedy lists the systems.
-    """
+    """Return the run of one system."""
     known = {run.system: run for run in runs}
     if system not in known:
         remedy = f"There are: {', '.join(known) or 'none'}"
@@ -138,10 +119,7 @@ def read_run(folder: Path, system: str) -> Run:
 
 
 def read_runs(folder: Path) -> tuple[Run, ...]:
-    """Read every run of a folder, sorted by the name of its system.
-
-    :raises DocumentError: when a file is damaged.
-    """
+    """Read every run of a folder, sorted by the name of its system."""
     runs = []
     for header in sorted((folder / "runs").glob("[!.]*.json")):
         file = header.with_suffix(".jsonl")
@@ -166,10 +144,8 @@ def read_header(path: Path, answers: Iterable[Answer] = ()) -> Run:
 
 
 def read_answers(path: Path) -> tuple[list[Answer], list[int]]:
-    """Read the complete answers of a file, in order, and the numbers of its damaged lines; both empty where there is no file.
-
-    An incomplete last line is logged and left out: its request counts as not sent.
-    """
+    """Read the complete answers of a file, in order, and the numbers of its damaged lines; both empty where there is no
+    file. An incomplete last line is logged and left out: its request counts as not sent."""
     try:
         *lines, torn = path.read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -199,10 +175,7 @@ def write_header(path: Path, run: Run) -> None:
 
 
 def write_run(folder: Path, run: Run) -> None:
-    """Write a whole run; an earlier run of the system is replaced.
-
-    :raises StorageError: when a file cannot be written.
-    """
+    """Write a whole run; an earlier run of the system is replaced."""
     header, answers = run_files(folder, run.system)
     write_file(answers, "".join(map(answer_line, run.answers.values())))
     write_header(header, run)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.measured_set import MeasuredSet, Run
-from eval.queries import LabelledQuery, QuerySet, Slot
+from eval.queries import LabelledQuery, QuerySet
 from ontology.errors import InvalidArgumentError
 
 
@@ -50,16 +50,13 @@ def reciprocal_rank(ranks: Sequence[int], gold: int, k: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One metric.
-
-    :param value: the value of one answer in [0, 1], from the ranks (from 1, ascending) of the gold tools among its first k, the
-        number of gold tools, and k.
-    :param by_class: whether reports also show it for each class of requests.
-    """
+    """One metric."""
 
     name: str
+    # the value of one answer in [0, 1], from the ranks (from 1, ascending) of the gold tools among its first k, the
+    # number of gold tools, and k
     value: Callable[[Sequence[int], int, int], float]
-    by_class: bool = False
+    by_class: bool = False  # whether reports also show it for each class of requests
 
 
 CUTOFFS = (3, 5, 10, 20, 30)
@@ -75,14 +72,10 @@ METRICS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """The values of the answers of a run.
+    """The values of the answers of a run."""
 
-    :param measures: names, ``CompleteRecall@3`` …, metric by metric; the columns.
-    :param values_QM: float32 [queries, measures], each in [0, 1]; rows in the order of the set.
-    """
-
-    measures: tuple[str, ...]
-    values_QM: NDArray[np.float32]
+    measures: tuple[str, ...]  # names, ``CompleteRecall@3`` …, metric by metric; the columns
+    values_QM: NDArray[np.float32]  # float32 [queries, measures], each in [0, 1]; rows in the order of the set
 
 
 def metric_of(measure: str) -> str:
@@ -103,11 +96,8 @@ def gold_ranks(tools: Sequence[str], gold: Sequence[str]) -> tuple[int | None, .
 
 def ranks_of(run: Run, query: LabelledQuery) -> tuple[int | None, ...]:
     """Return the rank at which each slot is filled, from 1; None where the answer does not, or there is no answer."""
-    return _slot_ranks(run.tools_of(query.id), query.slots)
-
-
-def _slot_ranks(tools: Sequence[str], slots: Sequence[Slot]) -> tuple[int | None, ...]:
-    filled = ([rank for rank in gold_ranks(tools, slot) if rank is not None] for slot in slots)
+    tools = run.tools_of(query.id)
+    filled = ([rank for rank in gold_ranks(tools, slot) if rank is not None] for slot in query.slots)
     return tuple(min(ranks, default=None) for ranks in filled)
 
 
@@ -131,10 +121,7 @@ def share_too_large(queries: Sequence[LabelledQuery], k: int) -> float:
 
 
 def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scores:
-    """Score a run against the gold sets; a request without an answer scores 0 in every measure.
-
-    :raises InvalidArgumentError: when there is no cutoff, one below 1, or a repeated one.
-    """
+    """Score a run against the gold sets; a request without an answer scores 0 in every measure."""
     if not cutoffs or min(cutoffs) < 1 or len(set(cutoffs)) < len(cutoffs):
         raise InvalidArgumentError(f"cutoffs are distinct and at least 1, not {list(cutoffs)}", subject="cutoffs")
     values_QM = np.zeros((len(queries.queries), len(METRICS) * len(cutoffs)), dtype=np.float32)
@@ -160,10 +147,7 @@ def rounded(value: float) -> float:
 
 
 def check(*, resamples: int, seed: int) -> None:
-    """Check the arguments of the bootstrap.
-
-    :raises InvalidArgumentError: when ``resamples`` is below 1, or the seed is negative.
-    """
+    """Check the arguments of the bootstrap."""
     if resamples < 1:
         raise InvalidArgumentError(f"there must be at least one resample, not {resamples}", subject="resamples")
     if seed < 0:
@@ -171,13 +155,9 @@ def check(*, resamples: int, seed: int) -> None:
 
 
 def resampled_means(values_QC: NDArray[np.float32], *, resamples: int, seed: int, stratum: str) -> NDArray[np.float32]:
-    """Return the mean of every column over each draw of the rows.
-
-    :param values_QC: float32 [requests, columns]; all columns are averaged over the same draws.
-    :param stratum: name of the set of requests. The draws depend only on it, the seed and the number of requests, and
-        not on other strata.
-    :returns: float32 [columns, resamples].
-    """
+    """Return the mean of every column over each draw of the rows. ``values_QC``: float32 [requests, columns]; all
+    columns are averaged over the same draws. ``stratum``: name of the set of requests. The draws depend only on it, the
+    seed and the number of requests, and not on other strata. Returns float32 [columns, resamples]."""
     rows, columns = values_QC.shape
     name = int.from_bytes(hashlib.sha256(stratum.encode("utf-8", "surrogatepass")).digest()[:16], "big")
     generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, name])))
@@ -201,11 +181,9 @@ def interval(means_CB: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArra
 
 
 def p_value(differences_CB: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return two-sided p-values of differences, float64 [columns], in (0, 1].
-
-    Twice the share of draws on the rarer side of 0. Draws without a difference count on both sides, and one is added
-    to count and total, so the number of draws limits how small p can be (Davison and Hinkley, 1997, section 4.2).
-    Systems with the same answers have p = 1.
+    """Return two-sided p-values of differences, float64 [columns], in (0, 1]. Twice the share of draws on the rarer
+    side of 0. Draws without a difference count on both sides, and one is added to count and total, so the number of
+    draws limits how small p can be (Davison and Hinkley, 1997, section 4.2). Systems with the same answers have p = 1.
     """
     below = np.count_nonzero(differences_CB <= _TIE, axis=1)
     above = np.count_nonzero(differences_CB >= -_TIE, axis=1)
@@ -218,21 +196,16 @@ UNANSWERABLE, KIND, ANSWERABLE = "unanswerable", "kind", "answerable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbstentionRate:
-    """The share of a group of requests on which one system abstains.
-
-    :param scope: ``unanswerable`` (all requests of the set that no tool serves), ``kind`` (one kind of them) or ``answerable``.
-    :param kind: of the scope ``kind``, else empty.
-    :param abstained: number of requests, of ``requests``, on which it abstains.
-    :param low: lower end of the 95 % bootstrap interval of the share; ``high`` the upper.
-    """
+    """The share of a group of requests on which one system abstains."""
 
     set_name: str
     system: str
+    # ``unanswerable`` (all requests of the set that no tool serves), ``kind`` (one kind of them) or ``answerable``
     scope: str
-    kind: str
+    kind: str  # of the scope ``kind``, else empty
     requests: int
-    abstained: int
-    low: float
+    abstained: int  # number of requests, of ``requests``, on which it abstains
+    low: float  # lower end of the 95 % bootstrap interval of the share; ``high`` the upper
     high: float
 
     @property
@@ -248,10 +221,9 @@ def abstains(run: Run, query_id: str) -> bool:
 
 
 def abstention_rates(measured: MeasuredSet, *, resamples: int, seed: int) -> Iterator[AbstentionRate]:
-    """Yield for each system the rate on all unanswerable requests, on each kind of them, and on the answerable ones, where it is false.
-
-    Without unanswerable requests there are none: what a system does on answerable requests alone says nothing about abstaining.
-    """
+    """Yield for each system the rate on all unanswerable requests, on each kind of them, and on the answerable ones,
+    where it is false. Without unanswerable requests there are none: what a system does on answerable requests alone
+    says nothing about abstaining."""
     unanswerable = measured.queries.unanswerable
     groups: dict[tuple[str, str], Sequence[LabelledQuery]] = {(UNANSWERABLE, ""): unanswerable}
     for kind in dict.fromkeys(query.kind for query in unanswerable if query.kind):

@@ -129,14 +129,12 @@ def read_queries(files: Sequence[Path], *, name: str = "", split: str = "", unan
         names the first ten with file and line.
     """
     if not files:
-        raise InvalidArgumentError(
-            "no file of labelled requests is given", subject="queries", remedy="Name at least one"
-        )
+        problem = "no file of labelled requests is given"
+        raise InvalidArgumentError(problem, subject="queries", remedy="Name at least one")
     rows = _read(files, _Row if unanswerable else _AnswerableRow, "labelled requests")
     stems = (path.resolve().parent.name if path.name == "queries.jsonl" else path.stem for path in files)
-    return of_split(
-        _query_set(name or "+".join(dict.fromkeys(stems)), [row.labelled() for row in rows.values()]), split
-    )
+    read = _query_set(name or "+".join(dict.fromkeys(stems)), [row.labelled() for row in rows.values()])
+    return of_split(read, split)
 
 
 def with_needs(queries: QuerySet, files: Sequence[Path], *, split: str = "") -> QuerySet:
@@ -154,11 +152,9 @@ def with_needs(queries: QuerySet, files: Sequence[Path], *, split: str = "") -> 
     asked = of_split(queries, split).asked
     kept = [replace(query, needs=needs[query.id]) for query in asked if query.id in needs]
     if not kept:
-        raise InvalidArgumentError(
-            "no request has recorded needs",
-            subject=", ".join(map(str, files)),
-            remedy='Write a row {"id": …, "needs": ["find an employee by name", …]} for each request; the ids are those of the requests',
-        )
+        subject, example = ", ".join(map(str, files)), '{"id": …, "needs": ["find an employee by name", …]}'
+        remedy = f"Write a row {example} for each request; the ids are those of the requests"
+        raise InvalidArgumentError("no request has recorded needs", subject=subject, remedy=remedy)
     known = {query.id for query in queries.asked}
     unknown = tuple(query_id for query_id in needs if query_id not in known)
     return replace(_query_set(queries.name, kept), without_needs=len(asked) - len(kept), unknown_needs=unknown)

@@ -31,15 +31,12 @@ _RESAMPLES = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A set and a measure in which the whole interval of the difference is below 0.
-
-    :param difference: candidate minus baseline, and the upper end ``high`` of its paired 95 % interval; both below 0.
-    """
+    """A set and a measure in which the whole interval of the difference is below 0."""
 
     baseline: str
     set_name: str
     measure: str
-    difference: float
+    difference: float  # candidate minus baseline, and the upper end ``high`` of its paired 95 % interval; both below 0
     high: float
 
     def __str__(self) -> str:
@@ -87,20 +84,16 @@ def _differences(summary: Summary, scope: Scope, candidate: str) -> Iterator[tup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetReference:
-    """What was recorded of one set.
-
-    :param code: of the run's configuration, the SHA-256 of the code that answered.
-    :param complete: measure → share of the requests; of ``complete_requests``, for the reader.
-    :param complete_requests: measure → one bit for each request in the order of the set, 1 where its gold set was
-        complete; eight bits in two hexadecimal digits.
-    """
+    """What was recorded of one set."""
 
     system: str
-    code: str
+    code: str  # of the run's configuration, the SHA-256 of the code that answered
     snapshot_id: str
     queries_sha256: str
     queries: int
-    complete: Mapping[str, float]
+    complete: Mapping[str, float]  # measure → share of the requests; of ``complete_requests``, for the reader
+    # measure → one bit for each request in the order of the set, 1 where its gold set was complete; eight bits in two
+    # hexadecimal digits
     complete_requests: Mapping[str, str]
 
 
@@ -135,19 +128,21 @@ def stale(measured: Sequence[MeasuredSet], reference: Mapping[str, SetReference]
 
 def falls(measured: Sequence[MeasuredSet], candidate: str, reference: Mapping[str, SetReference]) -> list[Loss]:
     """The sets on which the candidate completes fewer requests than the reference, and their mean, each set counting
-    the same.
-
-    A fall is a difference with its whole paired 95 % interval below 0: on one set four lost requests where none is
-    gained, on the mean of twelve sets of 200 requests about one point.
-    """
+    the same. A fall is a difference with its whole paired 95 % interval below 0: on one set four lost requests where
+    none is gained, on the mean of twelve sets of 200 requests about one point."""
     found: list[Loss] = []
     changes, draws = [], []
     for one in measured:
         if _comparable(one, reference):
-            change_QM = _hits(one, candidate).astype(np.float32) - _recorded(reference[one.queries.name])
+            name, recorded = one.queries.name, reference[one.queries.name]
+            packed = (
+                np.frombuffer(bytes.fromhex(recorded.complete_requests[each]), np.uint8) for each in GATE_MEASURES
+            )
+            columns = [np.unpackbits(bits, count=recorded.queries) for bits in packed]
+            change_QM = _hits(one, candidate).astype(np.float32) - np.array(columns, dtype=np.float32).T
             changes.append(change_QM.mean(axis=0))
-            draws.append(resampled_means(change_QM, resamples=_RESAMPLES, seed=0, stratum=one.queries.name))
-            found += _losses(one.queries.name, changes[-1], draws[-1])
+            draws.append(resampled_means(change_QM, resamples=_RESAMPLES, seed=0, stratum=name))
+            found += _losses(name, changes[-1], draws[-1])
     if len(draws) > 1:
         found += _losses(f"mean of {len(draws)} sets", np.mean(changes, axis=0), np.mean(draws, axis=0))
     return found
@@ -172,13 +167,6 @@ def _hits(measured: MeasuredSet, system: str) -> NDArray[np.bool_]:
     run = run_named(measured.runs, system, measured.queries.name)
     depths = (complete_at(ranks_of(run, query)) for query in measured.queries.queries)
     return np.array([[depth is not None and depth <= k for k in _CUTOFFS] for depth in depths], dtype=np.bool_)
-
-
-def _recorded(reference: SetReference) -> NDArray[np.float32]:
-    """The hits of a reference, float32 [requests, gate measures] of 0 and 1."""
-    packed = (bytes.fromhex(reference.complete_requests[measure]) for measure in GATE_MEASURES)
-    columns = [np.unpackbits(np.frombuffer(bits, np.uint8), count=reference.queries) for bits in packed]
-    return np.array(columns, dtype=np.float32).T
 
 
 def read_reference(path: Path) -> dict[str, SetReference]:

@@ -16,14 +16,7 @@ from typing import Any, Protocol
 
 from eval.measured_set import Answer, Run, answer_line, read_answers, read_header, run_files, write_header
 from eval.queries import LabelledQuery, QuerySet
-from ontology.errors import (
-    DeadlineError,
-    DocumentError,
-    EgotoolsError,
-    InvalidArgumentError,
-    ModelError,
-    NotReadyError,
-)
+from ontology.errors import DeadlineError, DocumentError, EgotoolsError, InvalidArgumentError, ModelError, NotReadyError
 from ontology.files import config_hash, only_writer, write_file
 from ontology.redaction import redact
 from ontology.reporting import Progress, no_progress

@@ -148,13 +148,10 @@ class Summary:
         return self._by_key.get((scope, system, measure))
 
 
-_SUMMARY = TypeAdapter(Summary)
-
-
 def summary_to_json(summary: Summary) -> dict[str, Any]:
     """Return the summary as JSON values; the figures are rows with one common list of columns."""
     columns = [column.name for column in fields(Figure)]
-    value = _SUMMARY.dump_python(summary, mode="json")
+    value = TypeAdapter(Summary).dump_python(summary, mode="json")
     figures = [[figure[column] for column in columns] for figure in value.pop("figures")]
     return {"format": _FORMAT, **value, "figure_columns": columns, "figures": figures}
 
@@ -193,7 +190,18 @@ def summarise(
     groups = _groups(scored, resamples=resamples, seed=seed)
     return Summary(
         systems=tuple(dict.fromkeys(run.system for measured in sets for run in measured.runs)),
-        sets={measured.queries.name: _set_facts(measured) for measured in sets},
+        sets={
+            each.queries.name: SetFacts(
+                tools=each.tools,
+                queries=len(each.queries.queries),
+                snapshot_id=each.snapshot_id,
+                queries_sha256=each.queries.sha256,
+                classes=_classes(each.queries),
+                missing_gold=len(each.missing_gold),
+                unanswerable=len(each.queries.unanswerable),
+            )
+            for each in sets
+        },
         figures=tuple(figure for group in groups for figure in _figures(group, baseline)),
         facts=tuple(_facts(run, measured) for measured in sets for run in measured.runs),
         baseline=baseline,
@@ -227,9 +235,8 @@ def _check_run(run: Run, measured: MeasuredSet, depth: int) -> None:
     elif run.snapshot_id != measured.snapshot_id:
         problem = f"the run belongs to snapshot {run.snapshot_id!r}, the set to {measured.snapshot_id!r}"
     elif unknown:
-        problem = (
-            f"the run has {len(unknown):,} answers to requests that the set does not have, such as {min(unknown)!r}"
-        )
+        such = f"such as {min(unknown)!r}"
+        problem = f"the run has {len(unknown):,} answers to requests that the set does not have, {such}"
     elif run.k < min(depth, measured.tools):
         problem = f"the run's answers end after {run.k} tools, so they cannot be measured at a cutoff of {depth}"
         remedy = "Run it again with a larger k, or measure at smaller cutoffs"
@@ -242,24 +249,13 @@ def _classes(queries: QuerySet) -> dict[str, int]:
     return dict(Counter(query.request_class for query in queries.queries if query.request_class))
 
 
-def _set_facts(measured: MeasuredSet) -> SetFacts:
-    return SetFacts(
-        tools=measured.tools,
-        queries=len(measured.queries.queries),
-        snapshot_id=measured.snapshot_id,
-        queries_sha256=measured.queries.sha256,
-        classes=_classes(measured.queries),
-        missing_gold=len(measured.missing_gold),
-        unanswerable=len(measured.queries.unanswerable),
-    )
-
-
 def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
     answers = [answer for query in measured.queries.asked if (answer := run.answered(query.id)) is not None]
     stages: dict[str, list[float]] = {}
     for answer in answers:
         for stage, ms in answer.ms.items():
             stages.setdefault(stage, []).append(ms)
+    shares = {stage: (rounded(np.percentile(ms, 50)), rounded(np.percentile(ms, 95))) for stage, ms in stages.items()}
     return SystemFacts(
         set_name=measured.queries.name,
         system=run.system,
@@ -268,9 +264,7 @@ def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
         answered=len(answers),
         unanswered=len(measured.queries.asked) - len(answers),
         fallbacks=sum(bool(answer.fallbacks) for answer in answers),
-        stages_ms={
-            stage: (rounded(np.percentile(ms, 50)), rounded(np.percentile(ms, 95))) for stage, ms in stages.items()
-        },
+        stages_ms=shares,
         failure=run.failure,
     )
 
@@ -281,31 +275,22 @@ _Scored: TypeAlias = tuple[QuerySet, Mapping[str, Scores]]
 
 @dataclass(frozen=True, kw_only=True)
 class _Group:
-    """Requests, or sets of them, with the mean of every system and measure.
-
-    :param scope: as in :class:`Figure`; likewise ``name`` (``group`` there) and ``set_name``.
-    :param queries: number of requests.
-    :param too_large: for each measure, the share of requests with more gold tools than its cutoff.
-    :param values_SM: means, float64 [systems, measures].
-    :param draws_SMB: means over each draw, float32 [systems, measures, resamples].
-    """
+    """Requests, or sets of them, with the mean of every system and measure."""
 
     scope: str
     name: str
     set_name: str
-    queries: int
+    queries: int  # number of requests
     systems: tuple[str, ...]
     measures: tuple[str, ...]
     too_large: tuple[float, ...]
-    values_SM: NDArray[np.float64]
-    draws_SMB: NDArray[np.float32]
+    values_SM: NDArray[np.float64]  # means, float64 [systems, measures]
+    draws_SMB: NDArray[np.float32]  # means over each draw, float32 [systems, measures, resamples]
 
 
 def _groups(sets: Sequence[_Scored], *, resamples: int, seed: int) -> Iterator[_Group]:
-    """Yield each set and its classes, then the mean over all sets, for the systems that ran on all of them.
-
-    Draws are within a set, so the draws of the mean are stratified by set.
-    """
+    """Yield each set and its classes, then the mean over all sets, for the systems that ran on all of them. Draws are
+    within a set, so the draws of the mean are stratified by set."""
     everywhere = [name for name in sets[0][1] if all(name in scores for _, scores in sets)] if sets else []
     mean: _Group | None = None
     for queries, scores in sets:
@@ -371,6 +356,9 @@ def _add_weighted(mean: _Group | None, group: _Group, systems: Sequence[str], *,
     )
 
 
+_DIFFERENCE = ("difference", "difference_low", "difference_high", "p")  # fields of a figure about the baseline
+
+
 def _figures(group: _Group, baseline: str) -> Iterator[Figure]:
     """Yield one figure for each system and measure of the group."""
     base = group.systems.index(baseline) if baseline in group.systems else None
@@ -378,7 +366,10 @@ def _figures(group: _Group, baseline: str) -> Iterator[Figure]:
         low_M, high_M = interval(group.draws_SMB[at])
         differences: Sequence[Mapping[str, float]] = [{}] * len(group.measures)
         if base is not None and base != at:
-            differences = _differences(group, at, base)
+            draws_MB = group.draws_SMB[at] - group.draws_SMB[base]
+            columns = (group.values_SM[at] - group.values_SM[base], *interval(draws_MB), p_value(draws_MB))
+            rows = zip(*columns, strict=True)
+            differences = [dict(zip(_DIFFERENCE, map(rounded, row), strict=True)) for row in rows]
         for column, measure in enumerate(group.measures):
             yield Figure(
                 scope=group.scope,
@@ -393,11 +384,3 @@ def _figures(group: _Group, baseline: str) -> Iterator[Figure]:
                 too_large=rounded(group.too_large[column]),
                 **differences[column],
             )
-
-
-def _differences(group: _Group, at: int, base: int) -> list[dict[str, float]]:
-    """Return for each measure the fields of a figure about the difference to the baseline."""
-    draws_MB = group.draws_SMB[at] - group.draws_SMB[base]
-    columns = (group.values_SM[at] - group.values_SM[base], *interval(draws_MB), p_value(draws_MB))
-    names = ("difference", "difference_low", "difference_high", "p")
-    return [dict(zip(names, map(rounded, row), strict=True)) for row in zip(*columns, strict=True)]

@@ -32,14 +32,10 @@ DEFAULT_SYSTEMS = ("paper-four", "rrf", "fusion", DEFAULT_PRESET)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ablation:
-    """The parts of ``default`` that are switched off.
+    """The parts of ``default`` that are switched off."""
 
-    :param config: the stages that run.
-    :param zero: the weights that are set to 0.
-    """
-
-    config: RetrievalConfig = field(default=DEFAULT)
-    zero: tuple[str, ...] = ()
+    config: RetrievalConfig = field(default=DEFAULT)  # the stages that run
+    zero: tuple[str, ...] = ()  # the weights that are set to 0
 
     @property
     def without(self) -> tuple[str, ...]:
@@ -68,6 +64,7 @@ _STAGES = {
 }
 _WEIGHTS = {"systems": "system_coherence", "clauses": "clause_fusion"}
 _WEIGHTS |= {each.name.removesuffix("_text").removeprefix("graph_").replace("_", "-"): each.name for each in FEATURES}
+# ``default`` without one of its stages or features, by name.
 ABLATIONS: Mapping[str, Ablation] = {
     "default-no-graph": Ablation(
         config=RetrievalConfig(**dict.fromkeys(_GRAPH_STAGES, False)), zero=("graph_support", "system_coherence")
@@ -75,7 +72,6 @@ ABLATIONS: Mapping[str, Ablation] = {
     **{f"default-no-{name}": Ablation(config=RetrievalConfig(**{stage: False})) for name, stage in _STAGES.items()},
     **{f"default-no-{name}": Ablation(zero=(weight,)) for name, weight in _WEIGHTS.items()},
 }
-"""``default`` without one of its stages or features, by name."""
 
 
 def make_ablations(snapshot: Snapshot, encoder: Encoder) -> dict[str, Retriever]:
@@ -133,11 +129,7 @@ def make_systems(
 
 
 class LocalSystem:
-    """Measures one retriever without reasons, because explaining is not part of the cost of retrieval.
-
-    :param reranker: name of its reranker.
-    :param without: the features that an ablation leaves out.
-    """
+    """Measures one retriever without reasons, because explaining is not part of the cost of retrieval."""
 
     def __init__(
         self, retriever: Retriever, snapshot: Snapshot, encoder: Encoder, *, reranker: str, without: Sequence[str] = ()
@@ -159,10 +151,7 @@ class LocalSystem:
         }
 
     def ask(self, query: str, *, k: int, timeout_s: float, needs: Sequence[str] = ()) -> Ranked:
-        """Return the best ``k`` tools, with the milliseconds of each stage.
-
-        :raises DeadlineError: between two stages, when the deadline has passed.
-        """
+        """Return the best ``k`` tools, with the milliseconds of each stage."""
         deadline = time.monotonic() + timeout_s
         request = Request(query=query, needs=tuple(needs), k=k, explain=False, deadline=deadline)
         response = self._retriever.retrieve(request)
@@ -175,14 +164,7 @@ class LocalSystem:
 
 
 class RemoteSystem:
-    """Measures an endpoint through the shipped client, without reasons.
-
-    :param name: ``grpc:HOST:PORT``, for the server's default preset, or ``grpc:HOST:PORT/PRESET``.
-    :param snapshot_id: the snapshot that it must serve, because gold ids, failures and graph belong to it.
-    :raises SnapshotError: when it serves another snapshot.
-    :raises InvalidArgumentError: when the name has no address, or the server does not have the preset.
-    :raises EgotoolsError: when the server does not answer.
-    """
+    """Measures an endpoint through the shipped client, without reasons."""
 
     def __init__(self, name: str, *, snapshot_id: str) -> None:
         self.name = name
@@ -197,17 +179,13 @@ class RemoteSystem:
             remedy = error.remedy or "Start it, or leave it out of --systems"
             raise error_from_status(error.code, problem, subject=self._address, remedy=remedy) from error
         if catalog.snapshot_id != snapshot_id:
-            raise SnapshotError(
-                f"the server serves snapshot {catalog.snapshot_id}, and {snapshot_id} is measured",
-                subject=self._address,
-                remedy="Publish the same snapshot to the server, or measure the one that it serves",
-            )
+            problem = f"the server serves snapshot {catalog.snapshot_id}, and {snapshot_id} is measured"
+            remedy = "Publish the same snapshot to the server, or measure the one that it serves"
+            raise SnapshotError(problem, subject=self._address, remedy=remedy)
         if self._preset and self._preset not in catalog.presets:
-            raise InvalidArgumentError(
-                f"the server has no preset {self._preset!r}",
-                subject=self._address,
-                remedy=f"It has: {', '.join(catalog.presets)}; `egotools serve --baselines` has all",
-            )
+            problem = f"the server has no preset {self._preset!r}"
+            remedy = f"It has: {', '.join(catalog.presets)}; `egotools serve --baselines` has all"
+            raise InvalidArgumentError(problem, subject=self._address, remedy=remedy)
         # The address, and what the server reports about its snapshot and models.
         self.config: Mapping[str, Any] = {
             "kind": "grpc",
@@ -220,11 +198,7 @@ class RemoteSystem:
         }
 
     def ask(self, query: str, *, k: int, timeout_s: float, needs: Sequence[str] = ()) -> Ranked:
-        """Return the best ``k`` tools; ``total`` is the round-trip time, ``server`` the server's own total, in ms.
-
-        :raises NotReadyError: when the server cannot be reached, or now serves another snapshot.
-        :raises EgotoolsError: the error class for the status of the failed call.
-        """
+        """Return the best ``k`` tools; ``total`` is the round-trip time, ``server`` the server's own total, in ms."""
         started = time.perf_counter()
         try:
             answer = self._client.retrieve(

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from eval.learning import mcnemar
-from eval.queries import LabelledQuery, Slot, read_queries
+from eval.queries import LabelledQuery, read_queries
 from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.reporting import Progress, no_progress
 from retrieval.graph_retriever import GraphRetriever
@@ -24,10 +24,8 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.weights import SHIPPED, RankingWeights
 from retrieval.snapshot.reader import Snapshot
 
-MIN_GOLD_SETS = 10
-"""Different gold sets that each of the two parts needs."""
-NEVER = np.iinfo(np.int64).max
-"""The rank at which a request is complete of which a needed tool is not ranked."""
+MIN_GOLD_SETS = 10  # different gold sets that each of the two parts needs
+NEVER = np.iinfo(np.int64).max  # the rank at which a request is complete of which a needed tool is not ranked
 _COST = 0.003  # the gain that one squared octave (a factor of two) of distance from a shipped weight must bring
 _OCTAVES = (0, -1, 1, -2, 2)
 _CUTOFFS = (3, 5, 10, 20)
@@ -38,17 +36,13 @@ Queries = Sequence[LabelledQuery]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A request with the features of its candidates.
-
-    :param gold: for each slot the numbers of its tools; None where the snapshot has no tool of a slot.
-    :param gold_set: names its tools; requests with the same one are one witness.
-    :param complete: completes a ranking of the candidates with a margin of resolvers.
-    """
+    """A request with the features of its candidates."""
 
     matrix: FeatureMatrix
+    # for each slot the numbers of its tools; None where the snapshot has no tool of a slot
     gold: Sequence[Sequence[int]] | None
-    gold_set: tuple[str, ...] = ()
-    complete: Callable[..., Ranking] | None = None
+    gold_set: tuple[str, ...] = ()  # names its tools; requests with the same one are one witness
+    complete: Callable[..., Ranking] | None = None  # completes a ranking of the candidates with a margin of resolvers
 
     def completed_at(self, weights: RankingWeights) -> int:
         """Return the rank, from 1, at which the last slot is filled with these weights; or :data:`NEVER`."""
@@ -64,12 +58,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """What was found: numbers of requests, CompleteRecall@k on the held-out ones, and of how many gold sets more or fewer are complete.
-
-    :param p_value: two-sided, of McNemar's exact test over gold sets.
-    :param before: the weights of the snapshot; ``found`` are those of the search.
-    :param reason: why these must not be published; empty where they are better.
-    """
+    """What was found: numbers of requests, CompleteRecall@k on the held-out ones, and of how many gold sets more or fewer are complete."""
 
     k: int
     searched: int
@@ -78,10 +67,10 @@ class Tuning:
     recall_after: float
     gained: int
     lost: int
-    p_value: float
-    before: dict[str, float]
+    p_value: float  # two-sided, of McNemar's exact test over gold sets
+    before: dict[str, float]  # the weights of the snapshot; ``found`` are those of the search
     found: dict[str, float]
-    reason: str
+    reason: str  # why these must not be published; empty where they are better
 
 
 def read_parts(place: Path, *, seed: int = 0) -> tuple[Queries, Queries]:
@@ -130,24 +119,17 @@ def collect(retriever: GraphRetriever, snapshot: Snapshot, queries: Queries, pro
     for done, query in enumerate(queries, start=1):
         context = retriever.find_candidates(Request(query=query.text))
         complete = partial(retriever.complete, context, with_features=False)
-        gold = gold_numbers(snapshot, query.slots)
+        nodes = [[snapshot.find_node(f"tool:{tool}") for tool in slot] for slot in query.slots]
+        known = [[node for node in slot if node is not None] for slot in nodes]
+        gold = known if all(known) else None
         cases.append(Case(matrix=feature_matrix(context), gold=gold, gold_set=_gold_set(query), complete=complete))
         progress("candidates", done, len(queries))
     return cases
 
 
-def gold_numbers(snapshot: Snapshot, slots: Sequence[Slot]) -> list[list[int]] | None:
-    """Return the gold set of a case; None where the snapshot has no tool of a slot."""
-    nodes = [[snapshot.find_node(f"tool:{tool}") for tool in slot] for slot in slots]
-    known = [[node for node in slot if node is not None] for slot in nodes]
-    return known if all(known) else None
-
-
 def smooth_recall(cases: Sequence[Case], weights: RankingWeights, cutoffs: Sequence[int]) -> float:
-    """Return the mean of a smooth CompleteRecall over the requests and cutoffs, in [0, 1].
-
-    A sigmoid replaces the step at each cutoff: a request that is complete at 11 instead of 12 is worth more.
-    """
+    """Return the mean of a smooth CompleteRecall over the requests and cutoffs, in [0, 1]. A sigmoid replaces the step
+    at each cutoff: a request that is complete at 11 instead of 12 is worth more."""
     ranks_Q = np.array([case.completed_at(weights) for case in cases], dtype=np.float64)
     shares_KQ = ranks_Q / (np.asarray(cutoffs, dtype=np.float64)[:, None] + 0.5)
     return float((1.0 / (1.0 + shares_KQ**4)).mean())

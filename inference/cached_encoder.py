@@ -20,12 +20,8 @@ _CHUNK = 1_024
 
 
 class CachedEncoder(WrappedEncoder):
-    """An encoder behind a cache of vectors.
-
-    Attributes: ``reused`` and ``encoded`` count texts, ``seconds`` is the time spent encoding.
-
-    :param progress: called with the numbers of texts encoded and to be encoded.
-    """
+    """An encoder behind a cache of vectors. ``reused`` and ``encoded`` count texts, ``seconds`` is the time spent
+    encoding. ``progress`` is called with the numbers of texts encoded and to be encoded."""
 
     def __init__(
         self,
@@ -74,21 +70,15 @@ _TEXTS = 64  # of one piece of work, about a second of an embedded model
 
 
 class PooledEncoder(WrappedEncoder):
-    """Encodes in the workers of a pool. The row of a text depends on that text alone, so each row is that of the encoder itself.
-
-    :param name: as for :func:`inference.load_encoder`.
-    :param pool: makes the pool, from the number of workers, ``initializer`` and ``initargs``.
-    """
+    """Encodes in the workers of a pool. The row of a text depends on that text alone, so each row is that of the
+    encoder itself. ``pool`` makes the pool, from the number of workers, ``initializer`` and ``initargs``."""
 
     def __init__(self, name: str, pool: Callable[..., Executor]) -> None:
         super().__init__(load_encoder(name))
         self._pool = pool(1, initializer=_load, initargs=(name, self._encoder.digest))
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
-        """Encode texts; see :class:`inference.encoder.Encoder`.
-
-        :raises ModelError: when a worker has other weights.
-        """
+        """Encode texts; see :class:`inference.encoder.Encoder`. A ModelError when a worker has other weights."""
         parts = [texts[start : start + _TEXTS] for start in range(0, len(texts), _TEXTS)]
         futures = [self._pool.submit(_encode, part) for part in parts]
         return np.concatenate([self._encoder.encode(()), *(future.result() for future in futures)])

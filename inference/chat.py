@@ -90,17 +90,24 @@ class Budget:
 
     @contextmanager
     def reserve(self, *, prompt_tokens: int, completion_tokens: int) -> Iterator[Reservation]:
-        """Reserve for one call while the block runs; settle the reservation inside the block.
+        """Reserve for one call while the block runs, the most tokens that it may use; settle the reservation inside the block.
 
-        :param prompt_tokens: the most prompt tokens of the call.
-        :param completion_tokens: the most completion tokens of the call.
         :raises BudgetExceededError: when the settled calls leave too little.
         """
         reservation = Reservation(prompt_tokens, completion_tokens)
         with self._changed:
             while not self._fits(reservation, *self._held):
                 if not self._fits(reservation):
-                    raise self._exceeded()
+                    limits = []
+                    if self._max_tokens is not None:
+                        limits.append(f"{self._spent.tokens} of {self._max_tokens} tokens")
+                    if self._max_usd is not None:
+                        limits.append(f"{self._spent.usd:.4f} of {self._max_usd:.4f} USD")
+                    raise BudgetExceededError(
+                        f"the next call could exceed the budget ({', '.join(limits)} spent)",
+                        subject="budget",
+                        remedy="Raise the budget and run the command again; cached answers are not paid for twice",
+                    )
                 self._changed.wait()
             self._held.append(reservation)
         try:
@@ -114,9 +121,8 @@ class Budget:
 
     def _fits(self, *reservations: Reservation) -> bool:
         total = self._with(*reservations)
-        return (self._max_tokens is None or total.tokens <= self._max_tokens) and (
-            self._max_usd is None or total.usd <= self._max_usd
-        )
+        fits_tokens = self._max_tokens is None or total.tokens <= self._max_tokens
+        return fits_tokens and (self._max_usd is None or total.usd <= self._max_usd)
 
     def _with(self, *calls: Reservation) -> Spend:
         """What is spent after these calls."""
@@ -125,18 +131,6 @@ class Budget:
         usd = self.usd(prompt_tokens=prompt, completion_tokens=completion)
         calls_made = self._spent.calls + len(calls)
         return Spend(calls=calls_made, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
-
-    def _exceeded(self) -> BudgetExceededError:
-        limits = []
-        if self._max_tokens is not None:
-            limits.append(f"{self._spent.tokens} of {self._max_tokens} tokens")
-        if self._max_usd is not None:
-            limits.append(f"{self._spent.usd:.4f} of {self._max_usd:.4f} USD")
-        return BudgetExceededError(
-            f"the next call could exceed the budget ({', '.join(limits)} spent)",
-            subject="budget",
-            remedy="Raise the budget and run the command again; cached answers are not paid for twice",
-        )
 
 
 @dataclass(frozen=True)

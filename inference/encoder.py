@@ -1,16 +1,16 @@
-"""The interfaces of sentence encoders and of rerankers, their arrays, and an encoder that hashes words."""
+"""The interfaces of sentence encoders and of rerankers, their arrays, and two encoders: by spelling, and of sentence-transformers."""
 
 from __future__ import annotations
 
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InvalidArgumentError, ModelError
+from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
 
 Floats1d: TypeAlias = NDArray[np.float32]
 """One axis of float32."""
@@ -28,11 +28,8 @@ def unit_rows(rows: NDArray[np.floating], *, subject: str) -> Floats2d:
     """
     wide = np.asarray(rows, dtype=np.float64)
     if not np.isfinite(wide).all():
-        raise ModelError(
-            "the model returned numbers that are not finite",
-            subject=subject,
-            remedy="Check the weights of the model, or choose another encoder",
-        )
+        remedy = "Check the weights of the model, or choose another encoder"
+        raise ModelError("the model returned numbers that are not finite", subject=subject, remedy=remedy)
     largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(wide, largest, out=np.zeros_like(wide), where=largest > 0)
     lengths = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
@@ -143,6 +140,47 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
         padded = f"<{word}>"
         for start in range(len(padded) - _NGRAM + 1):
             yield f"g {padded[start : start + _NGRAM]}", _NGRAM_WEIGHT
+
+
+_MAX_SENTENCE_CHARS = 32_768
+
+
+class SentenceTransformersEncoder:
+    """A sentence-transformers model in torch; needs the extra ``torch``."""
+
+    def __init__(self, model: str) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingExtraError("sentence-transformers models", extra="torch") from error
+        try:
+            self._model: Any = SentenceTransformer(model)
+        except (OSError, ValueError, RuntimeError, KeyError) as error:
+            problem = "this sentence-transformers model cannot be loaded"
+            remedy = "Name the folder of a saved model, or a model that this machine can download"
+            raise ModelError(problem, subject=model, remedy=remedy) from error
+        self._model.eval()
+        # A later release of the library renamed the method; both releases are in use.
+        new_name = getattr(self._model, "get_embedding_dimension", None)
+        width = (new_name or self._model.get_sentence_embedding_dimension)()
+        self.dimensions = int(width if width is not None else np.shape(self._model.encode(["width"]))[1])
+        self.name = f"sentence-transformers:{model}"
+
+    digest = ""  # the library gives no digest of the weights
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""
+        prepared = [sendable(text.strip()[:_MAX_SENTENCE_CHARS]) for text in texts]
+        unique = list(dict.fromkeys(text for text in prepared if has_content(text)))
+        vectors = np.zeros((len(prepared), self.dimensions), dtype=np.float64)
+        if unique:
+            # One at a time: the row of a text does not depend on the others.
+            encoded = self._model.encode(unique, batch_size=1, convert_to_numpy=True, show_progress_bar=False)
+            rows = dict(zip(unique, encoded, strict=True))
+            for index, text in enumerate(prepared):
+                if text in rows:
+                    vectors[index] = rows[text]
+        return unit_rows(vectors, subject=self.name)
 
 
 @runtime_checkable

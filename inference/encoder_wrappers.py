@@ -21,18 +21,15 @@ from inference.minilm import Span, SpanEncoder
 from inference.registry import load_encoder, load_reranker
 from ontology.errors import ModelError
 
-MAX_ROWS = 8_192
-"""12.6 MB of 384 dimensions. Chosen, not tuned."""
+MAX_ROWS = 8_192  # 12.6 MB of 384 dimensions. Chosen, not tuned
 _MOST_CALLS = 64
 _REMEDY = "Look at the model's server, or raise model_wait_s"
 _T = TypeVar("_T")
 
 
 def with_recent_vectors(encoder: Encoder, *, max_rows: int = MAX_ROWS) -> Encoder:
-    """The encoder with a memory of its own; the encoder itself where ``max_rows`` is 0.
-
-    Make one for each tenant: who shares a memory can tell from the time of an answer whether a text was asked before.
-    """
+    """The encoder with a memory of its own; the encoder itself where ``max_rows`` is 0. Make one for each tenant: who
+    shares a memory can tell from the time of an answer whether a text was asked before."""
     if max_rows < 1:
         return encoder
     if isinstance(encoder, SpanEncoder):
@@ -41,12 +38,8 @@ def with_recent_vectors(encoder: Encoder, *, max_rows: int = MAX_ROWS) -> Encode
 
 
 class RecentVectors(WrappedEncoder):
-    """An encoder that keeps the vectors of the last calls. Thread-safe. Equal calls give equal bits.
-
-    The keys are hashes under a secret of this object, so that no text stays in memory.
-
-    :param max_rows: vectors that are kept; the least recently used ones are dropped first.
-    """
+    """An encoder that keeps the vectors of the last calls. Thread-safe. Equal calls give equal bits. The keys are
+    hashes under a secret of this object, so that no text stays in memory."""
 
     def __init__(self, encoder: Encoder, *, max_rows: int = MAX_ROWS) -> None:
         super().__init__(encoder)
@@ -95,18 +88,14 @@ class _RecentSpanVectors(RecentVectors):
         self._span_encoder = encoder
 
     def encode_spans(self, text: str, spans: Sequence[Span]) -> Floats2d:
-        """Encode a text and parts of it; see :class:`inference.minilm.SpanEncoder`."""
         marked = [(-1, -1), *spans]  # never the key of ``encode([text])``
         return self._remembered([text], marked, lambda: self._span_encoder.encode_spans(text, spans))
 
 
 class _Timeout:
-    """Runs calls on threads of their own, and waits for each only so long; while one is late, the others fail at once. Thread-safe.
-
-    A thread that waits for a server cannot be stopped: it ends with the timeouts of its call. There are at most 64.
-
-    :param subject: of the errors: the name of the model.
-    """
+    """Runs calls on threads of their own, and waits for each only so long; while one is late, the others fail at once.
+    Thread-safe. A thread that waits for a server cannot be stopped: it ends with the timeouts of its call. There are at
+    most 64. ``subject``: of the errors: the name of the model."""
 
     def __init__(self, subject: str, wait_s: float) -> None:
         self._subject = subject
@@ -116,10 +105,6 @@ class _Timeout:
         self._numbers = itertools.count()
 
     def call(self, attempt: Callable[[], _T]) -> _T:
-        """Return the result of ``attempt``.
-
-        :raises ModelError: when it does not come in time, or when an earlier call is late already.
-        """
         result: Future[_T] = Future()
         started = time.monotonic()
         with self._lock:
@@ -172,10 +157,8 @@ class TimeoutReranker:
 
 
 class SharedModels:
-    """Loads each encoder and reranker once, and keeps it only as long as something uses it. Thread-safe.
-
-    :param wait_s: seconds that a model behind an address is waited for; None: as long as its own timeouts.
-    """
+    """Loads each encoder and reranker once, and keeps it only as long as something uses it. Thread-safe. A model behind
+    an address is waited for ``wait_s`` seconds; None: as long as its own timeouts."""
 
     def __init__(self, wait_s: float | None = None) -> None:
         self._wait_s = wait_s
@@ -184,10 +167,7 @@ class SharedModels:
         self._lock = Lock()  # held while a model is loaded: two catalogues that start together load it once
 
     def encoder(self, name: str) -> Encoder:
-        """Return the encoder with this name.
-
-        :raises EgotoolsError: as :func:`inference.registry.load_encoder`.
-        """
+        """Return the encoder with this name; errors as of :func:`inference.registry.load_encoder`."""
         with self._lock:
             encoder = self._encoders.get(name)
             if encoder is None:
@@ -198,10 +178,7 @@ class SharedModels:
             return encoder
 
     def reranker(self, name: str) -> Reranker:
-        """Return the reranker with this name.
-
-        :raises EgotoolsError: as :func:`inference.registry.load_reranker`.
-        """
+        """Return the reranker with this name; errors as of :func:`inference.registry.load_reranker`."""
         with self._lock:
             reranker = self._rerankers.get(name)
             if reranker is None:

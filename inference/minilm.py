@@ -206,7 +206,12 @@ class MiniLmEncoder:
         """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""
         prepared = list(map(self._clean, texts))
         unique = list(dict.fromkeys(prepared))
-        rows = dict(zip(unique, self._encode_all(unique), strict=True))
+        if self._workers == 1 or len(unique) < 2:
+            vectors = list(map(self._encode_one, unique))
+        else:
+            with ThreadPoolExecutor(min(self._workers, len(unique)), thread_name_prefix="encode") as pool:
+                vectors = list(pool.map(self._encode_one, unique))
+        rows = dict(zip(unique, vectors, strict=True))
         found = [rows[text] for text in prepared]
         return np.stack(found) if found else np.zeros((0, self.dimensions), dtype=np.float32)
 
@@ -230,12 +235,6 @@ class MiniLmEncoder:
     def _clean(self, text: str) -> str:
         return sendable(text.lstrip()[: self._max_chars])
 
-    def _encode_all(self, texts: list[str]) -> list[Floats1d]:
-        if self._workers == 1 or len(texts) < 2:
-            return [self._encode_one(text) for text in texts]
-        with ThreadPoolExecutor(min(self._workers, len(texts)), thread_name_prefix="encode") as pool:
-            return list(pool.map(self._encode_one, texts))
-
     def _encode_one(self, text: str) -> Floats1d:
         ids = self._tokenizer.encode(text).ids if has_content(text) else ()
         if len(ids) <= SPECIAL_TOKENS:
@@ -245,7 +244,6 @@ class MiniLmEncoder:
 
     def _run(self, ids: Sequence[int], outputs: list[str]) -> list[Any]:
         input_ids = np.array([ids], dtype=np.int64)
-        found: list[Any] = self._session.run(
-            outputs, {"input_ids": input_ids, "attention_mask": np.ones_like(input_ids)}
-        )
+        inputs = {"input_ids": input_ids, "attention_mask": np.ones_like(input_ids)}
+        found: list[Any] = self._session.run(outputs, inputs)
         return found

@@ -139,11 +139,8 @@ class ModelEndpoint:
 
 
 class _Bounds(threading.local):
-    """What is left to the request that this thread makes.
-
-    The library's own timeout begins again with each byte, be it of a head, of an interim answer or of a chunk's extension: so the
-    bounds lie below it, at the connection.
-    """
+    """What is left to the request that this thread makes. The library's own timeout begins again with each byte, be it
+    of a head, of an interim answer or of a chunk's extension: so the bounds lie below it, at the connection."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -473,9 +470,6 @@ def check_http_url(url: str, *, subject: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise InvalidArgumentError(
-            "this is not an http or https address",
-            subject=subject,
-            remedy="Use an address such as http://127.0.0.1:8080/v1",
-        )
+        remedy = "Use an address such as http://127.0.0.1:8080/v1"
+        raise InvalidArgumentError("this is not an http or https address", subject=subject, remedy=remedy)
     return url

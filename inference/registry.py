@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from inference.encoder import Encoder, HashingEncoder, Reranker
+from inference.encoder import Encoder, HashingEncoder, Reranker, SentenceTransformersEncoder
 from inference.minilm import WEIGHTS, MiniLmEncoder
 from ontology.errors import InvalidArgumentError, ModelNotAllowedError
 
@@ -73,8 +73,6 @@ def load_encoder(name: str, *, workers: int = 1) -> Encoder:
     if name == "hashing.v1":
         return HashingEncoder()
     if kind == "sentence-transformers" and rest:
-        from inference.sentence_transformers import SentenceTransformersEncoder
-
         return SentenceTransformersEncoder(rest)
     if kind == "openai" and at and at["model"]:
         from inference.openai_client import OpenAIEncoder

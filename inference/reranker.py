@@ -42,11 +42,8 @@ class CrossEncoderReranker:
             loader: Any = transformers.AutoModelForSequenceClassification
             self._model: Any = loader.from_pretrained(self._folder, local_files_only=True).float().eval()
         except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-            raise ModelError(
-                "this cross-encoder cannot be loaded",
-                subject=self._folder,
-                remedy="Name a folder with config.json, the weights and the tokenizer of a sequence classifier",
-            ) from error
+            remedy = "Name a folder with config.json, the weights and the tokenizer of a sequence classifier"
+            raise ModelError("this cross-encoder cannot be loaded", subject=self._folder, remedy=remedy) from error
         config: Any = self._model.config
         positions = getattr(config, "max_position_embeddings", None) or _MAX_TOKENS
         self._max_tokens = min(_MAX_TOKENS, int(positions), int(self._tokenizer.model_max_length))
@@ -60,25 +57,19 @@ class CrossEncoderReranker:
         """Score documents; see :class:`inference.encoder.Reranker`."""
         limit = self._max_tokens * MAX_CHARS_PER_TOKEN
         asked, *prepared = (sendable(text.strip()[:limit]) for text in (query, *documents))
+        bounds = {"padding": True, "truncation": True, "max_length": self._max_tokens}
         scores = np.zeros(len(prepared), dtype=np.float32)
         for start in range(0, len(prepared), _PAIRS_AT_ONCE):
             batch = prepared[start : start + _PAIRS_AT_ONCE]
-            scores[start : start + len(batch)] = self._score_batch(asked, batch)
+            inputs = self._tokenizer([asked] * len(batch), batch, **bounds, return_tensors="pt")
+            with self._torch.inference_mode():
+                logits = self._model(**inputs).logits.numpy()
+            column = logits[:, 0] if logits.shape[1] == 1 else logits[:, -1] - logits[:, 0]
+            scores[start : start + len(batch)] = column
         if not np.isfinite(scores).all():
-            raise ModelError(
-                "the cross-encoder returned numbers that are not finite",
-                subject=self._folder,
-                remedy="Check the weights of the model",
-            )
+            problem, remedy = "the cross-encoder returned numbers that are not finite", "Check the weights of the model"
+            raise ModelError(problem, subject=self._folder, remedy=remedy)
         return scores
-
-    def _score_batch(self, query: str, batch: list[str]) -> Floats1d:
-        bounds = {"padding": True, "truncation": True, "max_length": self._max_tokens}
-        inputs = self._tokenizer([query] * len(batch), batch, **bounds, return_tensors="pt")
-        with self._torch.inference_mode():
-            logits = self._model(**inputs).logits.numpy()
-        column: Floats1d = logits[:, 0] if logits.shape[1] == 1 else logits[:, -1] - logits[:, 0]
-        return column
 
 
 _UNKNOWN_FIELD = frozenset({400, 415, 422})  # how servers answer a body with fields that they do not know

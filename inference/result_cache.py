@@ -99,7 +99,6 @@ class ResultCache:
             self.put_many(kind, pending)
 
     def _select(self, columns: str, kind: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
-        """These columns of the rows that are there."""
         found: list[tuple[Any, ...]] = []
         with self._lock:
             try:
@@ -166,7 +165,6 @@ class ResultCache:
             self._connection = self._replace_damaged(error)
 
     def _replace_damaged(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
-        """A new file in place of a damaged one, which is renamed."""
         path = self._path
         if path is None:
             return _connect(":memory:")

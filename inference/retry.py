@@ -41,9 +41,7 @@ class RetryPolicy:
     max_retry_after_s: float = 120.0
 
     def delay_s(self, retry: int) -> float:
-        """A random share of the back-off, from half to all of it, so that many callers do not retry at the same
-        time.
-        """
+        """A random share of the back-off, from half to all of it, so that many callers do not retry at the same time."""
         full = min(self.max_delay_s, self.base_delay_s * 2.0 ** min(retry, 60))
         return full * random.uniform(0.5, 1.0)
 
@@ -98,18 +96,14 @@ def parse_retry_after(value: str | None) -> float | None:
     try:
         seconds = float(value)
     except ValueError:
-        return _seconds_until(value)
+        try:
+            moment = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if seconds == seconds else None
-
-
-def _seconds_until(value: str) -> float | None:
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 Item = TypeVar("Item")

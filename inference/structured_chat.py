@@ -6,6 +6,7 @@ are cached under a content hash as they arrive, so that a repeated run pays only
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -137,9 +138,11 @@ class StructuredChat:
         :param parse: parses the text of an answer; raises UnusableAnswerError for one that cannot be used.
         :raises BudgetExceededError: when the token or money cap is reached.
         """
-        cached = self._cached(key, parse)
-        if cached is not None:
-            return cached
+        content = self._cache.get(self._kind, key) if self._cache else None
+        if content:
+            with contextlib.suppress(UnicodeDecodeError, UnusableAnswerError):
+                text = content.decode("utf-8", "surrogatepass")
+                return StructuredAnswer(value=parse(text), text=text)
         try:
             answer = self._call_model(request, parse)
         except BudgetExceededError:
@@ -149,16 +152,6 @@ class StructuredChat:
         if self._cache and not answer.problem:
             self._cache.put(self._kind, key, answer.text.encode("utf-8", "surrogatepass"))
         return answer
-
-    def _cached(self, key: str, parse: Callable[[str], T]) -> StructuredAnswer[T] | None:
-        content = self._cache.get(self._kind, key) if self._cache else None
-        if not content:
-            return None
-        try:
-            text = content.decode("utf-8", "surrogatepass")
-            return StructuredAnswer(value=parse(text), text=text)
-        except (UnicodeDecodeError, UnusableAnswerError):
-            return None
 
     def _call_model(self, request: StructuredRequest, parse: Callable[[str], T]) -> StructuredAnswer[T]:
         messages = list(request.messages)

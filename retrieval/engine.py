@@ -129,31 +129,25 @@ class Engine:
         :raises InvalidArgumentError: for an unknown predicate.
         """
         snapshot, adjacency = self.snapshot, self.snapshot.adjacency
-        number = self._find(node)
+        numbers = (snapshot.find_node(key) for key in (node, f"tool:{node}"))
+        number = next((each for each in numbers if each is not None), None)
+        if number is None:
+            remedy = "Give a node key (type:name) or a tool id"
+            raise NotFoundError("the graph has no such node", subject=node, remedy=remedy)
         unknown = sorted(set(predicates) - set(snapshot.known_predicates))
         if unknown:
-            raise InvalidArgumentError(
-                f"unknown predicate {unknown[0]!r}",
-                subject="predicates",
-                remedy=f"Known: {', '.join(snapshot.known_predicates)}",
-            )
+            remedy = f"Known: {', '.join(snapshot.known_predicates)}"
+            raise InvalidArgumentError(f"unknown predicate {unknown[0]!r}", subject="predicates", remedy=remedy)
         names = set(predicates) or set(snapshot.predicates)
-        wanted = {place for place, name in enumerate(snapshot.predicates) if name in names}
-        edges = sorted(
-            {
-                int(edge)
-                for edges in (adjacency.out_edges(number), adjacency.in_edges_of(number))
-                for edge in edges
-                if int(adjacency.predicates[edge]) in wanted
-            },
-            key=lambda edge: (-float(adjacency.confidences[edge]), edge),
-        )
-        kept = list(map(self._edge, edges[:limit]))
+        at = {*adjacency.out_edges(number).tolist(), *adjacency.in_edges_of(number).tolist()}
+        found = (edge for edge in at if snapshot.predicates[adjacency.predicates[edge]] in names)
+        edges = sorted(found, key=lambda edge: (-float(adjacency.confidences[edge]), edge))
+        kept = tuple(map(self._edge, edges[:limit]))
         keys = {key for edge in kept for key in (edge.head, edge.tail)} - {snapshot.node_key(number)}
         return EgoGraph(
             center=self._node(number),
             nodes=tuple(self._node(end) for end in map(snapshot.find_node, sorted(keys)) if end is not None),
-            edges=tuple(kept),
+            edges=kept,
             total_degree=len(edges),
             snapshot_id=snapshot.id,
         )
@@ -196,15 +190,6 @@ class Engine:
         """Return the index terms of a text that documents of the catalogue have."""
         whole = self.snapshot.fields["whole"]
         return frozenset(term for term in terms(text) if whole.frequency(term))
-
-    def _find(self, node: str) -> int:
-        for key in (node, f"tool:{node}"):
-            number = self.snapshot.find_node(key)
-            if number is not None:
-                return number
-        raise NotFoundError(
-            "the graph has no such node", subject=node, remedy="Give a node key (type:name) or a tool id"
-        )
 
     def _node(self, number: int) -> GraphNode:
         node, key = self.snapshot.nodes[number], self.snapshot.node_key(number)
@@ -252,9 +237,8 @@ def open_engine(
     snapshot = open_snapshot(store)
     made_with = snapshot.manifest.encoder
     if encoder is None:
-        require_allowed_model(
-            made_with.name, (*allowed_models, *allowed_by_environment()), subject=str(snapshot.folder)
-        )
+        allowed = (*allowed_models, *allowed_by_environment())
+        require_allowed_model(made_with.name, allowed, subject=str(snapshot.folder))
         encoder = load(made_with.name)
     if (encoder.name, encoder.digest) != (made_with.name, made_with.sha256):
         raise InvalidArgumentError(

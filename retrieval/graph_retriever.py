@@ -35,8 +35,9 @@ from retrieval.response import after_done, is_done, respond, respond_to_needs
 from retrieval.retriever import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
+# The best tools of each need that are candidates of the whole request; with 100 nothing changes by more than .1 point
+# on 15 development sets.
 _BEST_OF_NEED = 50
-"""The best tools of each need that are candidates of the whole request; with 100 nothing changes by more than .1 point on 15 development sets."""
 
 
 class GraphRetriever:
@@ -98,10 +99,8 @@ class GraphRetriever:
             return self.complete(context, ranking, margin=self._margin)
 
     def _answer_needs(self, context: QueryContext) -> Response:
-        """Each need is ranked by itself; the rankings are fused with that of the whole request.
-
-        The whole request is not searched for again: its entry nodes are those of its parts, its candidates the best of theirs.
-        """
+        """Each need is ranked by itself; the rankings are fused with that of the whole request. The whole request is
+        not searched for again: its entry nodes are those of its parts, its candidates the best of theirs."""
         parts = context.parts()
         for part in parts:
             generate_candidates(part)
@@ -129,10 +128,8 @@ class GraphRetriever:
             return ranking.take(~is_done(part, ranking.tools)), served
 
     def find_candidates(self, request: Request) -> QueryContext:
-        """A request with its candidates, which :meth:`retrieve` would rank.
-
-        :raises ModelError: when the encoder is down: weights must not be fitted to incomplete candidates.
-        """
+        """A request with its candidates, which :meth:`retrieve` would rank. A ModelError when the encoder is down:
+        weights must not be fitted to incomplete candidates."""
         context = QueryContext.begin(request, self._snapshot, self._encoder, self._config)
         generate_candidates(context)
         if context.fallbacks:
@@ -142,11 +139,8 @@ class GraphRetriever:
     def complete(
         self, context: QueryContext, ranking: Ranking, *, margin: float, with_features: bool = True
     ) -> Ranking:
-        """The ranking with the boosts of the catalogue's owner, chosen and named tools first, completed with what its best tools need.
-
-        :param margin: how many standard deviations of the scores a resolver ends below the tool that needs it.
-        :param with_features: whether the features say by how much completion raised each tool.
-        """
+        """The ranking with the boosts of the catalogue's owner, chosen and named tools first, completed with what its
+        best tools need; ``margin`` and ``with_features`` as of :meth:`Completion.complete`."""
         if self._boosts is not None:
             ranking = add_boosts(ranking, self._boosts)
         ranking = named_first(context, chosen_first(context, ranking))

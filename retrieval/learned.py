@@ -18,52 +18,37 @@ from inference.encoder import Floats1d, Floats2d
 from retrieval.index.bm25 import Bm25Index, Postings, read_postings, write_postings
 from retrieval.index.records import load_mapped
 
-NEIGHBOURS = 20
-"""How many past requests vote; between 10 and 40 little changes."""
+NEIGHBOURS = 20  # how many past requests vote; between 10 and 40 little changes
 _SEARCHED, _POOL = 8 * NEIGHBOURS, 2 * NEIGHBOURS
 _POWER = 2.0
-_PSEUDO_COUNT = 0.5
-"""Votes are divided by their sum and this much: where no past request is near, nothing is learned."""
+_PSEUDO_COUNT = 0.5  # votes are divided by their sum and this much: where no past request is near, nothing is learned
 _LEXICAL_SHARE = 0.5  # of the similarity, where a past request has words and a vector
 _ARRAYS = ("vectors_PD", "lengths", "pointers", "tools", "reporters")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Votes:
-    """What the past requests nearest to a request say.
+    """What the past requests nearest to a request say."""
 
-    :param tools: the tools that enough of their reporters used, ascending, int64 [tools].
-    :param shares: of their votes, in (0, 1), float32 [tools].
-    :param sessions: how many of the past requests used each, int32 [tools].
-    """
-
-    tools: NDArray[np.int64]
-    shares: Floats1d
-    sessions: NDArray[np.int32]
+    tools: NDArray[np.int64]  # the tools that enough of their reporters used, ascending, int64 [tools]
+    shares: Floats1d  # of their votes, in (0, 1), float32 [tools]
+    sessions: NDArray[np.int32]  # how many of the past requests used each, int32 [tools]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PastRequests:
-    """The learned part of a snapshot. Thread-safe and immutable.
+    """The learned part of a snapshot. Thread-safe and immutable."""
 
-    :param vectors_PD: unit rows, zero where the text of a past request was not known, float32 [past requests, D]; D is 0 where none was.
-    :param words: postings of the index terms of the past requests.
-    :param lengths: the BM25 score of each past request with itself, float32 [past requests].
-    :param pointers: start and end of the tools of each past request, int64 [past requests + 1].
-    :param tools: their tool numbers, int32 [uses].
-    :param reporters: who reported it, as numbers that are the same for the same reporter, int32 [past requests].
-    :param min_reporters: how many reporters among the neighbours must have used a tool, from 1.
-    :param weight: of the votes, in standard deviations of the scores, >= 0.
-    """
-
+    # unit rows, zero where the text of a past request was not known, float32 [past requests, D]; D is 0 where none was
     vectors_PD: Floats2d
-    words: Postings
-    lengths: Floats1d
-    pointers: NDArray[np.int64]
-    tools: NDArray[np.int32]
+    words: Postings  # postings of the index terms of the past requests
+    lengths: Floats1d  # the BM25 score of each past request with itself, float32 [past requests]
+    pointers: NDArray[np.int64]  # start and end of the tools of each past request, int64 [past requests + 1]
+    tools: NDArray[np.int32]  # their tool numbers, int32 [uses]
+    # who reported it, as numbers that are the same for the same reporter, int32 [past requests]
     reporters: NDArray[np.int32]
-    min_reporters: int = 2
-    weight: float = 0.0
+    min_reporters: int = 2  # how many reporters among the neighbours must have used a tool, from 1
+    weight: float = 0.0  # of the votes, in standard deviations of the scores, >= 0
 
     @property
     def size(self) -> int:
@@ -76,15 +61,21 @@ class PastRequests:
         return len(np.unique(self.reporters))
 
     def votes(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> Votes:
-        """The votes of the past requests that are nearest to a request.
-
-        A past request that nobody else confirms takes no place, so it cannot keep others from voting.
-
-        :param vector_D: of the request, L2-normalised, float32 [D]; None where there is none.
-        :param terms: its index terms, with how much each counts.
-        """
+        """The votes of the past requests that are nearest to a request, of its vector (L2-normalised, float32 [D]) and
+        its index terms, with how much each counts. A past request that nobody else confirms takes no place, so it
+        cannot keep others from voting."""
         similarities = self._similarities(vector_D, terms)
-        near = self._nearest(similarities)
+        count = min(_SEARCHED, self.size)
+        found = np.argpartition(-similarities, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
+        found = found[similarities[found] > 0]
+        found = found[np.lexsort((found, -similarities[found]))]
+        if self.min_reporters > 1:  # each reporter may have twice its share, or two of them
+            _, who, counts = np.unique(self.reporters[found], return_inverse=True, return_counts=True)
+            order = np.argsort(who, kind="stable")
+            nth = np.empty(len(found), dtype=np.int64)  # how many of the same reporter are nearer
+            nth[order] = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
+            found = found[nth < max(2, _POOL // max(1, self.reporter_count))]
+        near = found[:_POOL].astype(np.int64)
         rows, used = self._uses(near)
         tools, places = np.unique(used, return_inverse=True)
         pairs = np.unique(np.stack((places, self.reporters[near][rows])), axis=1)
@@ -102,10 +93,8 @@ class PastRequests:
         )
 
     def renumbered(self, numbers: NDArray[np.int64]) -> PastRequests:
-        """What was learned, for other tools. A past request that used none of them is never near.
-
-        :param numbers: the new number of each tool, int64 [tools]; -1 where there is none.
-        """
+        """What was learned, for other tools: ``numbers`` are the new number of each, int64 [tools]; -1 where there is
+        none. A past request that used none of them is never near."""
         used = numbers[self.tools]
         requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[used >= 0]
         counts = np.bincount(requests, minlength=self.size)
@@ -132,23 +121,6 @@ class PastRequests:
         mixed = _LEXICAL_SHARE * lexical + (1 - _LEXICAL_SHARE) * cosines
         return np.where(known, mixed, lexical).astype(np.float32)
 
-    def _nearest(self, similarities: Floats1d) -> NDArray[np.int64]:
-        """The nearest past requests, nearest first, twice as many as vote.
-
-        Where more than one reporter is asked for, each may have twice its share, or two of them.
-        """
-        count = min(_SEARCHED, self.size)
-        found = np.argpartition(-similarities, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
-        found = found[similarities[found] > 0]
-        found = found[np.lexsort((found, -similarities[found]))]
-        if self.min_reporters > 1:
-            _, who, counts = np.unique(self.reporters[found], return_inverse=True, return_counts=True)
-            order = np.argsort(who, kind="stable")
-            nth = np.empty(len(found), dtype=np.int64)  # how many of the same reporter are nearer
-            nth[order] = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
-            found = found[nth < max(2, _POOL // max(1, self.reporter_count))]
-        return found[:_POOL].astype(np.int64)
-
     def _uses(self, near: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The uses of tools by past requests: the place of each in ``near``, and its tool, int64 [uses]."""
         rows = np.repeat(np.arange(len(near)), self.pointers[near + 1] - self.pointers[near])
@@ -168,10 +140,7 @@ def write_past_requests(folder: Path, learned: PastRequests) -> None:
 def read_past_requests(
     folder: Path, *, tool_count: int, dimensions: int, min_reporters: int, weight: float
 ) -> PastRequests:
-    """Open the memory-mapped segment.
-
-    :raises ValueError: when its arrays do not fit together or name a tool that the snapshot does not have.
-    """
+    """Open the memory-mapped segment."""
     arrays = {name: load_mapped(folder / f"use.{name}.npy") for name in _ARRAYS}
     words = read_postings(folder, "use")
     vectors_PD, lengths, pointers, tools, reporters = (arrays[name] for name in _ARRAYS)

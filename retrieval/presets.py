@@ -14,7 +14,6 @@ from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import confidence_model_for
 from retrieval.ranking.fusion import CrossEncoderRanker, PromotingReranker
-from retrieval.ranking.ranking import Ranker
 from retrieval.ranking.weights import BASELINE, weights_of
 from retrieval.response import NOTHING_FITS, fitting
 from retrieval.retriever import PAPER, Retriever
@@ -22,6 +21,7 @@ from retrieval.snapshot.reader import Snapshot
 
 DEFAULT_PRESET = "default"
 FAST_PRESET = "fast"
+# The presets to compare with: they are never changed.
 BASELINES = (
     "paper",
     "semantic",
@@ -32,7 +32,6 @@ BASELINES = (
     "fusion",
     "fusion-clauses",
 )
-"""The presets to compare with: they are never changed."""
 _HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper
 
 
@@ -41,27 +40,19 @@ def make_presets(
 ) -> dict[str, Retriever]:
     """Return every preset over one snapshot, by name.
 
-    ``default`` and ``fast`` use the snapshot's ranking weights; the baselines are the same for every snapshot. Indexes that
-    only a baseline needs are built at its first request.
+    ``default`` and ``fast`` use the snapshot's ranking weights (errors as of :func:`weights_of`); the baselines are the
+    same for every snapshot. Indexes that only a baseline needs are built at its first request.
 
     :param reranker: reranks the best candidates of ``default``, and scores all candidates of ``paper`` and ``hybrid``, as in
         the paper; ``fast`` is ``default`` without it.
     :param baselines: whether those of :data:`BASELINES` are among them.
-    :raises SnapshotVersionError: when the snapshot's weights are unknown; see
-        :func:`retrieval.ranking.weights.weights_of`.
     """
-    ranker: Ranker | None = None
-    promoting: PromotingReranker | None = None
-    if reranker is not None:
-        ranker, promoting = CrossEncoderRanker(reranker), PromotingReranker(reranker)
+    ranker = None if reranker is None else CrossEncoderRanker(reranker)
+    promoting = None if reranker is None else PromotingReranker(reranker)
     weights, confidence = weights_of(snapshot), confidence_model_for(snapshot, encoder.name)
     semantic = SemanticRetriever(snapshot, encoder)
-    lexical = {
-        retriever.name: retriever
-        for tokeniser in TOKENISERS
-        for title in (False, True)
-        for retriever in [LexicalRetriever(snapshot, tokeniser, title=title)]
-    }
+    lexical = [LexicalRetriever(snapshot, name, title=title) for name in TOKENISERS for title in (False, True)]
+    best_lexical = next(one for one in lexical if one.name == _HYBRID_LEXICAL)
     retrievers: list[Retriever] = [
         GraphRetriever(
             snapshot, encoder, name=DEFAULT_PRESET, weights=weights, reranker=promoting, confidence=confidence
@@ -69,8 +60,8 @@ def make_presets(
         GraphRetriever(snapshot, encoder, name=FAST_PRESET, weights=weights, confidence=confidence),
         GraphRetriever(snapshot, encoder, ranker, name="paper", config=PAPER, weights=BASELINE),
         semantic,
-        *lexical.values(),
-        HybridRetriever(semantic, lexical[_HYBRID_LEXICAL], ranker),
+        *lexical,
+        HybridRetriever(semantic, best_lexical, ranker),
         *make_flat(snapshot, encoder),
     ]
     return {
@@ -121,19 +112,13 @@ class _Interleaved:
 
 
 def preset_named(presets: dict[str, Retriever], name: str) -> Retriever:
-    """Return the preset with this name; an empty name means the default preset.
-
-    :raises InvalidArgumentError: listing the known names; for a baseline that is not served, saying how it is.
-    """
+    """Return the preset with this name; an empty name means the default preset."""
     found = presets.get(name or DEFAULT_PRESET)
     if found is None and name in BASELINES:
-        raise InvalidArgumentError(
-            f"{name!r} is a preset to compare with, which this server does not serve",
-            subject="preset",
-            remedy="Start it with `egotools serve --baselines`; `egotools search` and `egotools eval` have all presets",
-        )
+        problem = f"{name!r} is a preset to compare with, which this server does not serve"
+        remedy = "Start it with `egotools serve --baselines`; `egotools search` and `egotools eval` have all presets"
+        raise InvalidArgumentError(problem, subject="preset", remedy=remedy)
     if found is None:
-        raise InvalidArgumentError(
-            f"there is no preset {name!r}", subject="preset", remedy=f"Known: {', '.join(sorted(presets))}"
-        )
+        known = ", ".join(sorted(presets))
+        raise InvalidArgumentError(f"there is no preset {name!r}", subject="preset", remedy=f"Known: {known}")
     return found

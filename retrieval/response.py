@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from egotools.values import EntryMatch, NeedResult, RankedTool, Reasons, Response
+from egotools.values import NeedResult, RankedTool, Reasons, Response
 from inference.encoder import Floats1d
 from retrieval.explain.explanation import Explainer
 from retrieval.explain.reasons import entry_match, explain
-from retrieval.query.context import EntryNode, QueryContext
+from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.confidence import Confidence, ServedNeed
+from retrieval.ranking.confidence import NEEDED, Confidence, ServedNeed
 from retrieval.ranking.features import clause_scores
 from retrieval.ranking.need_fusion import NEEDED_OF_NEEDS, FusedNeeds
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.graph_views import consumer_edges
-from retrieval.snapshot.reader import Snapshot
 
 # In standard deviations of the scores: for a tool that takes an output of an executed one, times the confidence of the edge; and for a
 # tool of the same system. Both found on the development halves of the shipped company and of the real documents.
@@ -35,56 +34,41 @@ def is_done(context: QueryContext, tools: NDArray[np.int64]) -> NDArray[np.bool_
 
 
 def after_done(context: QueryContext, ranking: Ranking) -> Ranking:
-    """The ranking without executed tools, with those raised that come after them; itself where none was executed.
-
-    The feature ``task_boost`` is by how much each was raised.
-    """
+    """The ranking without executed tools, with those raised that come after them; itself where none was executed. The
+    feature ``task_boost`` is by how much each was raised."""
     if not context.done:
         return ranking
     ranking = ranking.take(~is_done(context, ranking.tools))
     if not len(ranking.tools):
         return ranking
     snapshot = context.snapshot
-    boosts = _SUCCESSOR_BOOST * _successors(snapshot, context.done)
-    boosts[_same_system(snapshot, sorted({*context.done, *_best_of_clauses(context)}))] += _SYSTEM_BOOST
+    taking = np.zeros(
+        snapshot.tool_count, dtype=np.float32
+    )  # the confidence that a tool takes an output of an executed one
+    for tool in context.done:
+        for edge, consumer, _ in consumer_edges(snapshot, tool):
+            taking[consumer] = max(taking[consumer], snapshot.adjacency.confidences[edge])
+    boosts = _SUCCESSOR_BOOST * taking
+    # Where a clause is about another system, that system gains too.
+    clauses_CT = clause_scores(context) if context.query.clauses else ()
+    best = {int(context.candidates[row_T.argmax()]) for row_T in clauses_CT}
+    systems = snapshot.tool_systems[sorted({*context.done, *best})]
+    boosts[np.isin(snapshot.tool_systems, systems[systems >= 0])] += _SYSTEM_BOOST
     added = (float(ranking.scores.std()) * boosts[ranking.tools]).astype(np.float32)
     features = {**ranking.features, "task_boost": added}
     return Ranking(tools=ranking.tools, scores=ranking.scores + added, features=features)
 
 
-def _best_of_clauses(context: QueryContext) -> list[int]:
-    """The best candidate of each clause: where a clause is about another system, that system gains too."""
-    clauses_CT = clause_scores(context) if context.query.clauses else np.empty((0, 0), dtype=np.float32)
-    return [int(context.candidates[row_T.argmax()]) for row_T in clauses_CT]
-
-
-def _successors(snapshot: Snapshot, done: Collection[int]) -> Floats1d:
-    """The confidence that a tool takes an output of one of these, float32 [all tools]."""
-    found = np.zeros(snapshot.tool_count, dtype=np.float32)
-    for tool in done:
-        for edge, consumer, _ in consumer_edges(snapshot, tool):
-            found[consumer] = max(found[consumer], snapshot.adjacency.confidences[edge])
-    return found
-
-
-def _same_system(snapshot: Snapshot, tools: Sequence[int]) -> NDArray[np.bool_]:
-    """The tools of the systems of these, bool [all tools]."""
-    systems = snapshot.tool_systems[tools]
-    same: NDArray[np.bool_] = np.isin(snapshot.tool_systems, systems[systems >= 0])
-    return same
-
-
+# Of so many tools a budget of tokens takes some. Chosen for its time, half a millisecond a tool that is read for the
+# first time; not measured.
 BUDGETED = 50
-"""Of so many tools a budget of tokens takes some. Chosen for its time, half a millisecond a tool that is read for the first time; not measured."""
 NOTHING_FITS = "budget_tokens: none of the {} best tools has so few as {:,} tokens"
 _NO_ESTIMATE = "{}: without an estimate of the probabilities the answer has k tools"
 
 
 def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence: Confidence | None = None) -> Response:
-    """Return the response with the best tools of a ranking.
-
-    :param confidence: confidence in the ranking; None where it is not estimated.
-    """
+    """Return the response with the best tools of a ranking. ``confidence``: confidence in the ranking; None where it is
+    not estimated."""
     request = context.request
     best = _best(context, ranking)
     choice = request.auto_k and bool(request.first)
@@ -95,7 +79,7 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
         best = best[:0]
         context.fallbacks.append(f"no tool fits: the probability that one does is only {confidence.answerable:.2f}")
     elif request.auto_k and not choice:
-        best = confidence.sufficient(best)
+        best = best[: max(1, int((confidence.probabilities[best] >= NEEDED).sum()))]
     if choice:
         best = _chosen(context, ranking, best)
     if request.budget_tokens:
@@ -120,10 +104,7 @@ def respond_to_needs(
     preset: str,
 ) -> Response:
     """Return the response over needs: the best tools of the fused ranking, and how well each need is served.
-
-    :param rankings: one for each need.
-    :param served: how well each is served; None where it is not estimated.
-    """
+    ``served``: how well each is served; None where it is not estimated."""
     ranking = fused.ranking
     results = tuple(
         NeedResult(
@@ -177,21 +158,26 @@ def _tools(
 ) -> tuple[RankedTool, ...]:
     """The tools at some positions of a ranking, with what the request asks for."""
     request, returned = context.request, ranking.take(best)
+    numbers, found = returned.tools.tolist(), []
     with context.stage("explain"):
-        wanted = request.explain or request.explanation
-        explainer = Explainer(context, returned.tools.tolist()) if wanted else None
+        explainer = Explainer(context, numbers) if request.explain or request.explanation else None
         shown = cache(partial(entry_match, context.snapshot))
-        return tuple(
-            RankedTool(
-                id=context.snapshot.tool_id(tool),
-                rank=place + 1,
-                score=round(float(returned.scores[place]), 6),
-                reasons=_reasons(context, returned, place, shown) if request.explain else Reasons(),
-                explanation="" if explainer is None else explainer.explain(tool),
-                probability=None if probabilities is None else round(float(probabilities[best[place]]), 4),
+        for place, tool in enumerate(_while_waited_for(request, returned, "explain")):
+            reasons = Reasons()
+            if request.explain:
+                features = {name: round(float(values[place]), 6) for name, values in returned.features.items()}
+                reasons = explain(context, tool, returned=numbers, features=features, shown=shown)
+            found.append(
+                RankedTool(
+                    id=context.snapshot.tool_id(tool),
+                    rank=place + 1,
+                    score=round(float(returned.scores[place]), 6),
+                    reasons=reasons,
+                    explanation="" if explainer is None else explainer.explain(tool),
+                    probability=None if probabilities is None else round(float(probabilities[best[place]]), 4),
+                )
             )
-            for place, tool in enumerate(_while_waited_for(request, returned, "explain"))
-        )
+    return tuple(found)
 
 
 def _best(context: QueryContext, ranking: Ranking) -> NDArray[np.int64]:
@@ -211,15 +197,13 @@ def _chosen(context: QueryContext, ranking: Ranking, best: NDArray[np.int64]) ->
 def _within_budget(
     context: QueryContext, ranking: Ranking, best: NDArray[np.int64], worth: Floats1d | None
 ) -> NDArray[np.int64]:
-    """Of these positions those that are taken within the budget of tokens, in the order of the ranking.
-
-    Tools are taken by what each adds to the expected completeness over the root of its size; one that does not fit is passed over. On 438
-    requests of five sets (shipped company, restbench, tau2_service, toolsandbox, tooltalk) 43.9/62.8/84.0 % of the whole requests are complete
-    within 1,000/2,000/4,000 tokens and 76.3/91.7/98.0 % over needs; with the first tools of the ranking until one does not fit 36.1/53.5/78.1 and
-    73.7/89.5/95.0. Found on these: powers of the size from .25 to .7 are within 1.6 points; the size itself loses on short lists.
-
-    :param worth: what each candidate adds, float32 [candidates], -log(1 - probability) or expected needs; None: not known, the order counts.
-    """
+    """Of these positions those that are taken within the budget of tokens, in the order of the ranking. Tools are taken
+    by what each adds to the expected completeness over the root of its size; one that does not fit is passed over. On
+    438 requests of five sets (shipped company, restbench, tau2_service, toolsandbox, tooltalk) 43.9/62.8/84.0 % of the
+    whole requests are complete within 1,000/2,000/4,000 tokens and 76.3/91.7/98.0 % over needs; with the first tools of
+    the ranking until one does not fit 36.1/53.5/78.1 and 73.7/89.5/95.0. Found on these: powers of the size from .25 to
+    .7 are within 1.6 points; the size itself loses on short lists. ``worth``: what each candidate adds, float32
+    [candidates], -log(1 - probability) or expected needs; None: not known, the order counts."""
     budget = context.request.budget_tokens
     if not len(best):
         return best
@@ -246,16 +230,7 @@ def fitting(sizes: Sequence[int], order: Sequence[int], budget: int) -> list[int
 
 
 def _while_waited_for(request: Request, returned: Ranking, stage: str) -> Iterator[int]:
-    """Yield the returned tools.
-
-    :raises DeadlineError: before a tool when the caller no longer waits: its explanation, or its schema, takes milliseconds.
-    """
+    """Yield the returned tools; a DeadlineError before one when the caller no longer waits."""
     for tool in returned.tools:
         request.check(stage)
         yield int(tool)
-
-
-def _reasons(context: QueryContext, returned: Ranking, place: int, shown: Callable[[EntryNode], EntryMatch]) -> Reasons:
-    tools = returned.tools.tolist()
-    features = {name: round(float(values[place]), 6) for name, values in returned.features.items()}
-    return explain(context, tools[place], returned=tools, features=features, shown=shown)

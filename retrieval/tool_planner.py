@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -35,34 +35,17 @@ _GOAL, _STEP, _DONE, _HAVE, _REQUEST, _CONTEXT, _ASK = "goal", "step", "done", "
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known before any call.
-
-    :param query: the analysed request; None where there is none.
-    :param done: numbers of the executed tools.
-    """
-
     snapshot: Snapshot
     needs_of: NeedsOf
     request: PlanRequest
-    query: Query | None
-    done: frozenset[int]
-    fallbacks: Sequence[str]
-
-    @classmethod
-    def of(cls, request: PlanRequest, snapshot: Snapshot, needs_of: NeedsOf) -> _Known:
-        done, fallbacks = executed_tools(snapshot, request.done)
-        query = None
-        if request.query:
-            values = find_values(request.query, snapshot.value_shapes)
-            query = analyse(request.query, None, snapshot.abbreviations, values=values)
-        return cls(snapshot, needs_of, request, query, done, fallbacks)
+    query: Query | None  # the analysed request; None where there is none
+    done: frozenset[int]  # numbers of the executed tools
 
     @cached_property
     def answered(self) -> Mapping[tuple[str, ...], Supplier]:
         """The index terms of each identifier that an executed tool has answered → that tool, of several the last one.
-
-        Only outputs whose name says that they identify something, and what: an ``id`` or a ``price`` may be that of anything.
-        """
+        Only outputs whose name says that they identify something, and what: an ``id`` or a ``price`` may be that of
+        anything."""
         numbers = (self.snapshot.find_node(f"tool:{each}") for each in self.request.done)
         return {
             output.terms: Supplier(tool, SUPPLIES, output.name, _ANSWERED)
@@ -73,16 +56,14 @@ class _Known:
 
     def answers(self, parameter: str) -> Supplier | None:
         """The executed tool that has answered an input, or None."""
-        return self.answered.get(_named(parameter).terms) if self.answered else None
+        return self.answered.get(Input(parameter).terms) if self.answered else None
 
     @cached_property
     def stated(self) -> Mapping[str, str]:
-        """The short numbers that the request states."""
         return stated_numbers(self.request.query)
 
     @cached_property
     def is_named(self) -> bool:
-        """Whether the request names a thing."""
         return self.query is not None and has_proper_name(self.query, self.snapshot.fields["whole"].frequency)
 
     @cached_property
@@ -92,21 +73,13 @@ class _Known:
 
     @cached_property
     def values(self) -> GivenInputs:
-        """The values of the request and of the caller, for inputs."""
         if self.query is None:
             return GivenInputs((), frozenset(), self.request.have)
         text = self.query.text
         return GivenInputs(given_values(text, self.query.values), named_nouns(text), self.request.have)
 
     @cached_property
-    def days(self) -> list[str]:
-        """The days of the request, ISO 8601."""
-        values = () if self.query is None else self.query.values
-        return sorted(value.text for value in values if value.kind == "date" and _ISO_DAY.fullmatch(value.text))
-
-    @cached_property
     def name(self) -> str:
-        """The one proper name of the request."""
         return "" if self.query is None else only_proper_name(self.query, self.snapshot.fields["whole"].frequency)
 
     def fits(self, tool: int) -> bool:
@@ -120,18 +93,15 @@ class _Known:
         )
         return takes_words if self.is_named and not supplied else not takes_words or self.is_named
 
-    def _is_known(self, parameter: str) -> bool:
-        if self.answers(parameter) is not None:
-            return True
-        return known_value({**self.stated, **self.request.have}, parameter) is not None
-
     def open_needs(self, goals: Sequence[int], tool: int) -> list[Need]:
         """The needs of a tool that nothing known meets."""
+        had = {**self.stated, **self.request.have}
         needs = [
             need
             for need in self.needs_of(tool)
             if self.done.isdisjoint(each.tool for each in need.suppliers)
-            and not (need.parameter and self._is_known(need.parameter))
+            and not (need.parameter and self.answers(need.parameter) is not None)
+            and not (need.parameter and known_value(had, need.parameter) is not None)
         ]
         needs.sort(key=lambda need: (not need.required, need.parameter, need.suppliers[0].position))
         if self.query is None or self.given is None:
@@ -144,51 +114,34 @@ class _Known:
 
 def _identifiers(row: Any) -> tuple[Input, ...]:
     """The outputs that are identifiers, those of the answer itself last: they count before those of what it contains."""
-    outputs = sorted((_named(each["name"]) for each in row.get("returns", ())), key=_depth)
-    return tuple(output for output in reversed(outputs) if output.is_opaque and output.entity)
-
-
-def _depth(output: Input) -> int:
-    return output.name.count(".") + output.name.count("[]")
-
-
-def _named(name: str) -> Input:
-    return Input(name=name, required=False, location="", enum=(), type="")
+    names = sorted(
+        (each["name"] for each in row.get("returns", ())), key=lambda name: name.count(".") + name.count("[]")
+    )
+    return tuple(output for output in map(Input, reversed(names)) if output.is_opaque and output.entity)
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """Makes the steps of one plan.
-
-    :param goals: their numbers → how certain each is: 1 where the caller named it, else the probability that the request needs it.
-    """
-
     known: _Known
+    # their numbers → how certain each is: 1 where the caller named it, else the probability that the request needs it
     goals: Mapping[int, float]
     choices: CallChoices
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """Whose tools these are."""
-        return self.known.snapshot
+    @cached_property
+    def made(self) -> list[Choice]:
+        return [choice for choices in self.choices.choices.values() for choice in choices]
 
     def steps(self) -> tuple[PlanStep, ...]:
-        """The steps in the order of their calls."""
-        uses: defaultdict[int, list[Supplier]] = defaultdict(list)
-        for choices in self.choices.choices.values():
-            for choice in choices:
-                if choice.supplier is not None:
-                    uses[choice.supplier.tool].append(choice.supplier)
         found = []
         for number, tool in enumerate(self.choices.order, start=1):
-            best = max(uses[tool], key=lambda use: use.confidence, default=None)
-            is_goal = tool in self.goals or best is None
+            uses = (each.supplier for each in self.made if each.supplier is not None and each.supplier.tool == tool)
+            best = None if tool in self.goals else max(uses, key=lambda use: use.confidence, default=None)
             found.append(
                 PlanStep(
                     number=number,
-                    tool_id=self.snapshot.tool_id(tool),
-                    kind=_GOAL if is_goal or best is None else best.predicate,
-                    confidence=self.goals.get(tool, 1.0) if is_goal or best is None else round(best.confidence, 6),
+                    tool_id=self.known.snapshot.tool_id(tool),
+                    kind=_GOAL if best is None else best.predicate,
+                    confidence=self.goals.get(tool, 1.0) if best is None else round(best.confidence, 6),
                     inputs=tuple(self._inputs(tool, self.known.needs_of(tool))),
                 )
             )
@@ -204,30 +157,28 @@ class _Steps:
                     says_what = any(term not in IDENTIFIER_WORDS for term in said)
                     key = (each.source, *said) if says_what else (each.source, step.tool_id, each.parameter)
                     groups.setdefault(key, []).append((step, each))
-        return tuple(
-            OpenInput(
-                parameter=group[0][1].parameter,
-                description=self._description(group[0][0].tool_id, group[0][1].parameter),
-                source=group[0][1].source,
-                steps=tuple(dict.fromkeys(step.number for step, _ in group)),
+        found = []
+        for group in groups.values():
+            step, open_ = group[0]
+            parameters = self.known.snapshot.tool(self.known.snapshot.tool_number(step.tool_id)).parameters
+            description = next((each.description for each in parameters if each.name == open_.parameter), "")
+            numbers = tuple(dict.fromkeys(step.number for step, _ in group))
+            found.append(
+                OpenInput(parameter=open_.parameter, description=description, source=open_.source, steps=numbers)
             )
-            for group in groups.values()
-        )
-
-    def _description(self, tool_id: str, parameter: str) -> str:
-        tool = self.snapshot.tool(self.snapshot.tool_number(tool_id))
-        return next((each.description for each in tool.parameters if each.name == parameter), "")
+        return tuple(found)
 
     @cached_property
     def _resolvers(self) -> frozenset[int]:
         """The step that turns words into an identifier, where the plan has one: a single name is meant for it."""
-        used = (choice.supplier for choices in self.choices.choices.values() for choice in choices if choice.supplier)
+        used = (choice.supplier for choice in self.made if choice.supplier)
         found = frozenset(each.tool for each in used if each.predicate == RESOLVED_BY) - self.goals.keys()
         return found if len(found) == 1 else frozenset()
 
     def _given_days(self, facts: ToolFacts) -> dict[str, str]:
         """What the days of the request fill for certain: the one day an input, or the two days a start and an end."""
-        days = self.known.days
+        values = () if self.known.query is None else self.known.query.values
+        days = sorted(value.text for value in values if value.kind == "date" and _ISO_DAY.fullmatch(value.text))
         inputs = [each for each in facts.required if each.is_text and each.terms[-1:] in (("date",), ("day",))]
         if len(inputs) != len(days) or len(inputs) not in (1, 2):
             return {}
@@ -237,20 +188,17 @@ class _Steps:
                 return {}
         return {each.name: day for each, day in zip(inputs, days, strict=True)}
 
-    @cached_property
-    def _numbers(self) -> dict[int, int]:
-        return {tool: number for number, tool in enumerate(self.choices.order, start=1)}
-
     def _inputs(self, tool: int, needs: Sequence[Need]) -> Iterator[PlanInput]:
         """The inputs of a tool: in the order of its document, then the tools that only must go first."""
-        facts = tool_facts(self.snapshot, tool)
+        facts = tool_facts(self.known.snapshot, tool)
         chosen = {choice.need.parameter: choice for choice in self.choices.choices.get(tool, ())}
         needed = {need.parameter: need for need in needs if need.parameter}
         values = {**self._given_days(facts), **self.known.values.of(tool, facts)}
-        optional = {each.name for each in facts.inputs if not each.required}
+        # An input of an optional object is not needed: ``filter.range.from`` where ``filter`` is optional.
+        optional = tuple(each.name + end for each in facts.inputs if not each.required for end in (".", "[]."))
         wanted = {each.name for each in facts.required}  # of a required object its required fields
         for each in facts.inputs:
-            needs_value = each.name in wanted and not any(name in optional for name in _parents(each.name))
+            needs_value = each.name in wanted and not each.name.startswith(optional)
             required = needs_value or (each.name in needed and needed[each.name].required)
             found = self._source(tool, each, needed.get(each.name), chosen.get(each.name), values, required)
             if found is not None:
@@ -265,9 +213,12 @@ class _Steps:
                 required=name in facts.required_names,
             )
         for need in needs:
-            supplier = self._called(need) if not need.parameter else None
-            if supplier is not None:
-                yield self._from_tool(need, supplier, True)
+            if not need.parameter:  # what was executed already, or the plan calls before
+                done = (each for each in need.suppliers if each.tool in self.known.done)
+                called = (choice.supplier for choice in self.made if choice.need == need and choice.supplier)
+                supplier = next(chain(done, called), None)
+                if supplier is not None:
+                    yield self._from_tool(need, supplier, True)
 
     def _source(
         self,
@@ -304,46 +255,25 @@ class _Steps:
             value = self.known.name if tool in self._resolvers and each.is_text and not each.enum else ""
             certainty = _NAME_CERTAINTY if value else 0.0
             return PlanInput(parameter=each.name, source=_REQUEST, value=value, confidence=certainty, required=True)
-        others = () if need is None else tuple(self._names(need.suppliers))
+        others = () if need is None else self._names(need.suppliers)
         return PlanInput(parameter=each.name, source=_ASK, required=True, alternatives=others)
-
-    def _called(self, need: Need) -> Supplier | None:
-        """The supplier of a need that the plan calls before, or that was executed already."""
-        for each in need.suppliers:
-            if each.tool in self.known.done:
-                return each
-        for choices in self.choices.choices.values():
-            for choice in choices:
-                if choice.need == need and choice.supplier is not None:
-                    return choice.supplier
-        return None
 
     def _from_tool(self, need: Need, supplier: Supplier, required: bool) -> PlanInput:
         is_done = supplier.tool in self.known.done
         return PlanInput(
             parameter=need.parameter,
             source=_DONE if is_done else _STEP,
-            step=0 if is_done else self._numbers[supplier.tool],
-            supplier=self.snapshot.tool_id(supplier.tool),
+            step=0 if is_done else self.choices.order.index(supplier.tool) + 1,
+            supplier=self.known.snapshot.tool_id(supplier.tool),
             output=supplier.output,
             kind=supplier.predicate,
             confidence=round(supplier.confidence, 6),
             required=required,
-            alternatives=tuple(self._names(one for one in need.suppliers if one.tool != supplier.tool)),
+            alternatives=self._names(one for one in need.suppliers if one.tool != supplier.tool),
         )
 
-    def _names(self, suppliers: Iterator[Supplier] | Sequence[Supplier]) -> Iterator[str]:
-        for _, each in zip(range(_MOST_ALTERNATIVES), suppliers, strict=False):
-            yield self.snapshot.tool_id(each.tool)
-
-
-def _parents(name: str) -> Iterator[str]:
-    """The objects that a nested input is part of: ``filter`` and ``filter.range`` of ``filter.range.from``."""
-    parts = name.split(".")
-    for length in range(1, len(parts)):
-        parent = ".".join(parts[:length])
-        yield parent
-        yield parent.removesuffix("[]")
+    def _names(self, suppliers: Iterable[Supplier]) -> tuple[str, ...]:
+        return tuple(self.known.snapshot.tool_id(each.tool) for each in islice(suppliers, _MOST_ALTERNATIVES))
 
 
 _CACHED_TOOLS = 20_000
@@ -361,14 +291,16 @@ class ToolPlanner:
         self._needs_of: NeedsOf = lru_cache(_CACHED_TOOLS)(partial(tool_needs, snapshot, predicates))
 
     def plan(self, request: PlanRequest, retriever: Retriever) -> ToolPlan:
-        """The cheapest plan (:class:`retrieval.completion.plan.CallCosts`) for the goals.
-
-        :param retriever: matches the query and the needs of the request, if it has any.
-        :raises NotFoundError: naming a goal that the catalogue does not have.
-        :raises DeadlineError: between two stages, when the caller no longer waits.
-        """
+        """The cheapest plan (:class:`retrieval.completion.plan.CallCosts`) for the goals. ``retriever``: matches the
+        query and the needs of the request, if it has any."""
         matched = retriever.retrieve(request.retrieval()) if request.is_matched else None
-        known = _Known.of(request, self._snapshot, self._needs_of)
+        snapshot = self._snapshot
+        done, fallbacks = executed_tools(snapshot, request.done)
+        query = None
+        if request.query:
+            values = find_values(request.query, snapshot.value_shapes)
+            query = analyse(request.query, None, snapshot.abbreviations, values=values)
+        known = _Known(snapshot, self._needs_of, request, query, done)
         certainty = self._goals(request, matched)
         goals = tuple(certainty)
         open_needs = lru_cache(None)(partial(known.open_needs, goals))
@@ -389,9 +321,8 @@ class ToolPlanner:
             unanswerable=matched is not None and matched.unanswerable,
             need_results=matched.need_results if matched else (),
             fallbacks=(
-                *(matched.fallbacks if matched else known.fallbacks),
-                *_unserved(request, matched),
-                *self._left_out(choices, goals),
+                *(matched.fallbacks if matched else fallbacks),
+                *self._left_out(request, matched, choices, goals),
             ),
         )
 
@@ -423,25 +354,23 @@ class ToolPlanner:
         lowest = float(above.min())
         return lambda tool: found.get(self._snapshot.tool_id(tool), lowest)
 
-    def _left_out(self, choices: CallChoices, goals: Sequence[int]) -> list[str]:
+    def _left_out(
+        self, request: PlanRequest, matched: Response | None, choices: CallChoices, goals: Sequence[int]
+    ) -> Iterator[str]:
+        """Yield a sentence for each need that nothing fits (its best tool is a goal only where the caller does not
+        abstain), and for whatever else the plan lacks."""
+        for each in matched.need_results if matched else ():
+            if each.unserved:
+                guessed = each.tool and not request.goals and not request.abstain
+                then = f"its goal {each.tool} is a guess" if guessed else "it has no goal"
+                yield f"nothing fits the need {each.need!r}: {then}"
         name = self._snapshot.tool_id
-        left = [
-            f"{name(choice.need.suppliers[0].tool)} should go before {name(tool)}, and the plan has no place for it"
-            for tool in choices.order
-            for choice in choices.choices.get(tool, ())
-            if not choice.need.parameter and choice.supplier is None
-        ]
+        for tool in choices.order:
+            for choice in choices.choices.get(tool, ()):
+                if not choice.need.parameter and choice.supplier is None:
+                    first = name(choice.need.suppliers[0].tool)
+                    yield f"{first} should go before {name(tool)}, and the plan has no place for it"
         if not goals:
-            left.append("no tool fits the request")
+            yield "no tool fits the request"
         if not choices.is_cheapest:
-            left.append(f"the search ended after {_COSTS.tried:,} choices: a cheaper plan may exist")
-        return left
-
-
-def _unserved(request: PlanRequest, matched: Response | None) -> Iterator[str]:
-    """Yield a sentence for each need that nothing fits; its best tool is a goal only where the caller does not abstain."""
-    for each in matched.need_results if matched else ():
-        if each.unserved:
-            guessed = each.tool and not request.goals and not request.abstain
-            then = f"its goal {each.tool} is a guess" if guessed else "it has no goal"
-            yield f"nothing fits the need {each.need!r}: {then}"
+            yield f"the search ended after {_COSTS.tried:,} choices: a cheaper plan may exist"

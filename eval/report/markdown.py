@@ -61,10 +61,7 @@ def bold(text: str, when: bool) -> Markdown:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, texts: int = 1) -> Markdown:
-    """A table; an empty cell for None.
-
-    :param texts: number of columns, the first ones, that are aligned to the left.
-    """
+    """A table; an empty cell for None. ``texts``: number of columns, the first ones, that are aligned to the left."""
     rules = ["---" if place < texts else "---:" for place in range(len(heads))]
     lines = [list(map(_cell, heads)), rules, *(list(map(_cell, row)) for row in rows)]
     return Markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))

@@ -36,12 +36,7 @@ def write_report(
     folder: Path, summary: Summary, sets: Sequence[MeasuredSet], *, failures: Sequence[Failure] = (), title: str = ""
 ) -> tuple[Path, ...]:
     """Write ``report.md`` and ``.html``, ``summary.json``, ``per_query.jsonl``, ``failures.md`` and ``.html``.
-
-    :param sets: the measured sets of the summary.
-    :param failures: result of :func:`eval.failures.analyse_failures`.
-    :returns: the written files.
-    :raises StorageError: when a file cannot be written; existing files are then old or new, never incomplete.
-    """
+    ``sets``: the measured sets of the summary. Returns the written files."""
     several = sum(facts.queries > 0 for facts in summary.sets.values()) > 1
     parts = [_means(summary)] if several else []
     parts += [_of_set(summary, measured) for measured in sets]
@@ -84,9 +79,8 @@ def _cutoffs(summary: Summary) -> list[int]:
 
 def _ways(summary: Summary) -> list[str]:
     """What was sent of a request, where that is not only the whole one."""
-    ways = [
-        way for way in ASKED if way != WHOLE and any(name.endswith(asked_name("", way)) for name in summary.systems)
-    ]
+    names = summary.systems
+    ways = [way for way in ASKED if way != WHOLE and any(name.endswith(asked_name("", way)) for name in names)]
     return [WHOLE, *ways] if ways else []
 
 
@@ -96,16 +90,7 @@ def _measures(summary: Summary, scope: Scope) -> list[Markdown]:
     return [figures_table(summary, {name: scope}, of_name, intervals=True) for name, of_name in measures.items()]
 
 
-_PARTS = (
-    "facts",
-    "groups",
-    "abstention",
-    "differences",
-    "measures",
-    "latency",
-    "missing_gold",
-    "graph",
-)
+_PARTS = ("facts", "groups", "abstention", "differences", "measures", "latency", "missing_gold", "graph")
 _EMPTY: dict[str, Any] = dict.fromkeys(_PARTS)
 
 
@@ -183,28 +168,23 @@ def _causes(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Markdow
     for failure in failures:
         groups.setdefault((failure.set_name, failure.system, failure.k), []).append(failure)
     causes = [cause for cause in CAUSES if any(failure.cause == cause for failure in failures)]
+    runs = {(one.queries.name, run.system): (run, one.queries) for one in reversed(sets) for run in reversed(one.runs)}
     rows = []
     for (set_name, system, k), found in groups.items():
         tally = Counter(failure.cause for failure in found)
         linked = sum(any(tool.edges for tool in failure.missing) for failure in found)
-        total = next(
-            (
-                f"{len(failed_requests(run, one.queries, k)):,} of {len(one.queries.queries):,}"
-                for one in sets
-                for run in one.runs
-                if (one.queries.name, run.system) == (set_name, system)
-            ),
-            NOTHING,
-        )
+        total: object = NOTHING
+        if (set_name, system) in runs:
+            run, queries = runs[set_name, system]
+            total = f"{len(failed_requests(run, queries, k)):,} of {len(queries.queries):,}"
         rows.append((set_name, system, k, total, len(found), linked, *(tally[cause] for cause in causes)))
     heads = ("set", "system", "k", "not complete", "analysed", "linked by an edge", *causes)
     return table(heads, rows, texts=2)
 
 
 def per_query_rows(sets: Sequence[MeasuredSet]) -> Iterator[dict[str, Any]]:
-    """A row for each request: the rank of each gold tool in each system's answer, the least k that completes it, and, in a set with
-    unanswerable requests, whether the system abstains.
-    """
+    """A row for each request: the rank of each gold tool in each system's answer, the least k that completes it, and,
+    in a set with unanswerable requests, whether the system abstains."""
     for measured in sets:
         for query in measured.queries.asked:
             systems = {}

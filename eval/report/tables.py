@@ -10,7 +10,7 @@ from typing import Any
 from eval.measured_set import MeasuredSet
 from eval.metrics import ANSWERABLE, COMPLETE, UNANSWERABLE, cutoff_of, metric_of
 from eval.report.markdown import NOTHING, Markdown, bold, difference, milliseconds, percent, table
-from eval.summary import MEAN, Figure, Scope, Summary, SystemFacts, of_set
+from eval.summary import MEAN, Scope, Summary, SystemFacts, of_set
 
 PAPER_CUTOFFS = (3, 5, 10)
 # Stages in the order in which a request passes them; others follow by name, the total comes last.
@@ -37,12 +37,9 @@ def by_set(summary: Summary) -> dict[str, Scope]:
 def figures_table(
     summary: Summary, scopes: Mapping[str, Scope], measures: Sequence[str], *, intervals: bool = False
 ) -> Markdown:
-    """One metric at some cutoffs in percent, the best of each column in bold.
-
-    Of CompleteRecall the first row has the share of requests with more than k gold tools, which no system can complete.
-
-    :param scopes: heading → the requests: a column each, or with intervals one for each cutoff.
-    """
+    """One metric at some cutoffs in percent, the best of each column in bold. Of CompleteRecall the first row has the
+    share of requests with more than k gold tools, which no system can complete. ``scopes``: heading → the requests: a
+    column each, or with intervals one for each cutoff."""
     cutoffs = [f"@{cutoff_of(measure)}" for measure in measures]
     found = {
         (scope, measure): {system: summary.figure(scope, system, measure) for system in summary.systems}
@@ -82,16 +79,18 @@ def difference_table(summary: Summary, scope: Scope) -> Markdown:
     measures = complete_measures(PAPER_CUTOFFS)
     rows: list[list[object]] = []
     for system in summary.systems:
-        cells = (summary.figure(scope, system, measure) for measure in measures)
-        rows += [[system, *map(_difference, cells)]] if system != summary.baseline else []
+        if system == summary.baseline:
+            continue
+        cells = []
+        for measure in measures:
+            figure = summary.figure(scope, system, measure)
+            if figure is None or figure.difference is None:
+                cells.append(NOTHING)
+            else:
+                ends = figure.difference_low or 0.0, figure.difference_high or 0.0
+                cells.append(difference(figure.difference, *ends, figure.p or 0.0))
+        rows.append([system, *cells])
     return table(["system", *measures], rows)
-
-
-def _difference(figure: Figure | None) -> Markdown:
-    if figure is None or figure.difference is None:
-        return NOTHING
-    ends = figure.difference_low or 0.0, figure.difference_high or 0.0
-    return difference(figure.difference, *ends, figure.p or 0.0)
 
 
 def abstention_table(summary: Summary, set_name: str) -> Markdown:
@@ -104,22 +103,20 @@ def abstention_table(summary: Summary, set_name: str) -> Markdown:
     complete = [measure for measure in complete_measures(PAPER_CUTOFFS) if measure in measured][-1:]
     rows: list[list[object]] = []
     for system in summary.systems:
-        cells: list[object] = [system]
-        for group in groups:
-            rate = found.get((system, *group))
-            cells.append(
-                Markdown(f"{percent(rate.value)} [{percent(rate.low)}, {percent(rate.high)}]") if rate else NOTHING
-            )
+        known = [found.get((system, *group)) for group in groups]
+        cells = [
+            Markdown(f"{percent(rate.value)} [{percent(rate.low)}, {percent(rate.high)}]") if rate else NOTHING
+            for rate in known
+        ]
         answered = [summary.figure(of_set(set_name), system, measure) for measure in complete]
-        rows.append([*cells, *(percent(one.value if one else None) for one in answered)])
+        rows.append([system, *cells, *(percent(one.value if one else None) for one in answered)])
     return table(["system", *groups.values(), *complete], rows)
 
 
 def systems_table(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[Markdown, str]:
-    """The settings in which the configurations of the systems differ, with the maximum size of an answer; and those that all share.
-
-    Differences between the sets of one system (the snapshot) are only in the hashes of the configurations.
-    """
+    """The settings in which the configurations of the systems differ, with the maximum size of an answer; and those
+    that all share. Differences between the sets of one system (the snapshot) are only in the hashes of the
+    configurations."""
     runs = [run for measured in sets for run in measured.runs]
     common = _common([run.config for run in runs])
     rows = []

@@ -7,7 +7,7 @@ sum of three features with clause fusion: the strongest flat rival of ``default`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from egotools.values import Response
 from inference.encoder import Encoder, Floats1d
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.features import Compute, bm25, clause_scores, cosine_name, cosine_text, fuse_clauses, standardise
+from retrieval.ranking.features import Compute, clause_scores, cosine_name, cosine_text, fuse_clauses, standardise
 from retrieval.ranking.fusion import FusionRanker
 from retrieval.ranking.ranking import Ranking
 from retrieval.response import respond
@@ -26,7 +26,6 @@ from retrieval.snapshot.reader import Snapshot
 # Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
 # SIGIR 2009: the constant that they fixed in a pilot and kept.
 _RRF_K = 60
-_bm25_whole = bm25("whole")
 # Chosen, not tuned: equal weights, half for the name, which is a part of the text. The weight of clause fusion is that of `default`
 # when the baseline was made; it stays as it is.
 _CLAUSE_FUSION_WEIGHTS = {"bm25": 1.0, "cosine_text": 1.0, "cosine_name": 0.5}
@@ -45,11 +44,8 @@ def make_flat(snapshot: Snapshot, encoder: Encoder) -> list[FlatRetriever]:
 
 
 class FlatRetriever:
-    """Every allowed tool, ranked; tools whose features are all 0 are left out.
-
-    :param encoder: None where the ranking needs no vectors.
-    :param config: how the request is analysed.
-    """
+    """Every allowed tool, ranked; tools whose features are all 0 are left out. ``encoder``: None where the ranking
+    needs no vectors."""
 
     def __init__(
         self,
@@ -80,25 +76,25 @@ class FlatRetriever:
 
 def rank_by_bm25(context: QueryContext) -> Ranking:
     """BM25 over a tool's whole text as one document: title, description and parameters; scores >= 0."""
-    scores = _bm25(context)
-    return Ranking(tools=context.candidates, scores=scores, features={"bm25": scores})
+    features = _signals(context)
+    return Ranking(tools=context.candidates, scores=features["bm25"], features=features)
 
 
 def rank_by_rrf(context: QueryContext) -> Ranking:
-    """Reciprocal rank fusion of BM25 and of the cosine of title and description; scores from 0 to 2 / 61.
-
-    Each of the two ranks all candidates, ties by tool number; a tool with the value 0 is not in its ranking.
-    """
-    features = _signals(context, {"cosine_text": cosine_text})
-    scores = np.zeros(len(context.candidates), dtype=np.float32)
+    """Reciprocal rank fusion of BM25 and of the cosine of title and description; scores from 0 to 2 / 61. Each of the
+    two ranks all candidates, ties by tool number; a tool with the value 0 is not in its ranking."""
+    tools, features = context.candidates, _signals(context, cosine_text=cosine_text)
+    scores = np.zeros(len(tools), dtype=np.float32)
     for values in features.values():
-        scores += _reciprocal_ranks(Ranking(tools=context.candidates, scores=values, features={}))
-    return Ranking(tools=context.candidates, scores=scores, features=features)
+        best = Ranking(tools=tools, scores=values, features={}).best(len(tools))
+        best = best[values[best] != 0]
+        scores[best] += (1.0 / (_RRF_K + np.arange(1, len(best) + 1))).astype(np.float32)
+    return Ranking(tools=tools, scores=scores, features=features)
 
 
 def rank_by_clauses(context: QueryContext) -> Ranking:
     """BM25 of the whole text, cosine, and half the cosine of the name, as z-scores added up; then clause fusion, as in ``default``."""
-    tools, features = context.candidates, _signals(context, {"cosine_text": cosine_text, "cosine_name": cosine_name})
+    tools, features = context.candidates, _signals(context, cosine_text=cosine_text, cosine_name=cosine_name)
     total = np.zeros(len(tools), dtype=np.float32)
     for name, values in features.items():
         total += _CLAUSE_FUSION_WEIGHTS[name] * standardise(values)
@@ -107,20 +103,9 @@ def rank_by_clauses(context: QueryContext) -> Ranking:
     return Ranking(tools=tools, scores=scores, features=features)
 
 
-def _signals(context: QueryContext, others: Mapping[str, Compute]) -> dict[str, Floats1d]:
+def _signals(context: QueryContext, **others: Compute) -> dict[str, Floats1d]:
     """BM25 and, where they can be computed, other features of the whole request."""
-    found = {name: compute(context, context.query, context.candidates) for name, compute in others.items()}
-    return {"bm25": _bm25(context), **{name: values for name, values in found.items() if values is not None}}
-
-
-def _bm25(context: QueryContext) -> Floats1d:
-    scores = _bm25_whole(context, context.query, context.candidates)
-    return np.zeros(len(context.candidates), dtype=np.float32) if scores is None else scores
-
-
-def _reciprocal_ranks(ranking: Ranking) -> Floats1d:
-    found = ranking.best(len(ranking.tools))
-    found = found[ranking.scores[found] != 0]
-    reciprocal = np.zeros(len(ranking.tools), dtype=np.float32)
-    reciprocal[found] = 1.0 / (_RRF_K + np.arange(1, len(found) + 1))
-    return reciprocal
+    query, tools = context.query, context.candidates
+    found = {name: compute(context, query, tools) for name, compute in others.items()}
+    bm25 = context.snapshot.fields["whole"].scores_of(tools, query.weights)
+    return {"bm25": bm25, **{name: values for name, values in found.items() if values is not None}}

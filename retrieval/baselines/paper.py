@@ -30,46 +30,27 @@ _PART = 256  # tools whose words are read between two looks at the deadline
 _TOKENS = 32  # whose scores of all tools are kept while a request runs: long requests repeat words
 _WAIT_S = 0.05
 _WORD = re.compile(r"\b\w+\b")
-
-
-def _whitespace_tokens(texts: Sequence[str]) -> list[list[str]]:
-    return [text.lower().split() for text in texts]
-
-
-def _regex_tokens(texts: Sequence[str]) -> list[list[str]]:
-    return [_WORD.findall(text.lower()) for text in texts]
+_PIPELINES: list[Any] = []
+_PIPELINE_LOCK = threading.Lock()
 
 
 def _spacy_tokens(texts: Sequence[str]) -> list[list[str]]:
     """Lemmas of each text by spaCy's tagger and lemmatizer, punctuation and spaces left out."""
-    pipeline = _spacy_pipeline()
-    return [
-        [token.lemma_.lower() for token in doc if not (token.is_punct or token.is_space)]
-        for doc in pipeline.pipe(texts)
-    ]
-
-
-_PIPELINES: dict[str, Any] = {}
-_PIPELINE_LOCK = threading.Lock()
-
-
-def _spacy_pipeline() -> Any:
     import spacy
 
     with _PIPELINE_LOCK:
         if not _PIPELINES:
-            for model in SPACY_MODELS:
-                if spacy.util.is_package(model):
-                    _PIPELINES["english"] = spacy.load(model, exclude=["parser", "ner"])
-                    break
-            else:
+            model = next(filter(spacy.util.is_package, SPACY_MODELS), None)
+            if model is None:
                 raise MissingExtraError("an English spaCy model", extra="default")
-        return _PIPELINES["english"]
+            _PIPELINES.append(spacy.load(model, exclude=["parser", "ner"]))
+    docs = _PIPELINES[0].pipe(texts)
+    return [[token.lemma_.lower() for token in doc if not (token.is_punct or token.is_space)] for doc in docs]
 
 
 TOKENISERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
-    "whitespace": _whitespace_tokens,
-    "regex": _regex_tokens,
+    "whitespace": lambda texts: [text.lower().split() for text in texts],
+    "regex": lambda texts: [_WORD.findall(text.lower()) for text in texts],
     "spacy": _spacy_tokens,
 }
 
@@ -84,10 +65,7 @@ class SemanticRetriever:
         self.encoder = encoder
 
     def retrieve(self, request: Request) -> Response:
-        """The best k tools by cosine.
-
-        :raises ModelError: when the encoder is down: there is no fallback.
-        """
+        """The best k tools by cosine."""
         context = QueryContext.begin(request, self.snapshot, self.encoder)
         if context.query.vector_D is None:
             raise ModelError(context.fallbacks[0], subject=self.encoder.name, remedy="Use the preset bm25-regex-title")
@@ -108,11 +86,8 @@ _INDEX_LOCK = threading.Lock()
 
 
 class LexicalRetriever:
-    """Okapi BM25 of the package rank-bm25 over descriptions, or titles and descriptions.
-
-    :param tokeniser: ``whitespace``, ``regex`` or ``spacy``.
-    :param title: whether the title is part of the text.
-    """
+    """Okapi BM25 of the package rank-bm25 over descriptions, or titles and descriptions. ``title``: whether the title
+    is part of the text."""
 
     def __init__(self, snapshot: Snapshot, tokeniser: str, *, title: bool) -> None:
         self.name = f"bm25-{tokeniser}-title" if title else f"bm25-{tokeniser}"
@@ -154,10 +129,7 @@ class LexicalRetriever:
         return ranking.take(ranking.best(k))
 
     def _index(self, check: Callable[[], None]) -> Any:
-        """The index over all tools; one for all visible parts of a snapshot, each of which takes its own tools of the answer.
-
-        :param check: called now and then; where it raises, a later request goes on with the words that are read already.
-        """
+        """The index over all tools; one for all visible parts of a snapshot, each of which takes its own tools of it."""
         from rank_bm25 import BM25Okapi
 
         tools = self._snapshot.tools
@@ -167,9 +139,8 @@ class LexicalRetriever:
             while len(words) < len(tools):
                 check()
                 part = [tools[number] for number in range(len(words), min(len(words) + _PART, len(tools)))]
-                words += self._tokenise(
-                    [f"{tool.title} {tool.description}" if self._title else tool.description for tool in part]
-                )
+                texts = (f"{tool.title} {tool.description}" if self._title else tool.description for tool in part)
+                words += self._tokenise(list(texts))
             made[self.name] = index = BM25Okapi(words) if any(words) else None
             if index is not None:
                 index.doc_len = np.array(index.doc_len)  # which it makes of the list for every token
@@ -178,10 +149,8 @@ class LexicalRetriever:
 
 
 class HybridRetriever:
-    """The top 10 of semantic and of lexical search, joined and reranked.
-
-    :param ranker: None for the embedded fusion, which is also the fallback where the ranker's model is down.
-    """
+    """The top 10 of semantic and of lexical search, joined and reranked. ``ranker``: None for the embedded fusion,
+    which is also the fallback where the ranker's model is down."""
 
     name = "hybrid"
 
@@ -203,5 +172,4 @@ class HybridRetriever:
 
 
 def _ranking(tools: NDArray[np.int64], scores: Floats1d, feature: str) -> Ranking:
-    """A ranking by one feature."""
     return Ranking(tools=tools, scores=scores, features={feature: scores})

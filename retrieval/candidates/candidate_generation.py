@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -19,10 +18,8 @@ SEMANTIC_ENTRIES = 10  # paper: the top-10 most similar nodes
 def semantic_entries(
     context: QueryContext, *, k: int = SEMANTIC_ENTRIES, tools: Nearest | None = None
 ) -> list[EntryNode]:
-    """Return the ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no vector.
-
-    :param tools: the nearest tools, ``k`` or more, where they are known.
-    """
+    """Return the ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no
+    vector. ``tools``: the nearest tools, ``k`` or more, where they are known."""
     if context.query.vector_D is None:
         return []
     nodes, scores = context.snapshot.vectors.nearest(context.query.vector_D, k, allowed=context.allowed, tools=tools)
@@ -41,15 +38,12 @@ def ngram_entries(context: QueryContext) -> list[EntryNode]:
     return list(found.values())
 
 
-POOL = 100
-"""How many of the best tools of each text search become candidates."""
-CLAUSE_POOL = 25
-"""The same for each clause."""
-PHRASE_POOL = 60
-"""How many of the best tools by everyday phrases become candidates."""
+POOL = 100  # how many of the best tools of each text search become candidates
+CLAUSE_POOL = 25  # the same for each clause
+PHRASE_POOL = 60  # how many of the best tools by everyday phrases become candidates
+# How many tools of ego graphs become candidates, those of the rarest entry nodes first: a hub of real documents has a
+# quarter of all tools. Chosen for its time; between 400 and 5,000 no set changes at 10.
 EGO_TOOLS = 400
-"""How many tools of ego graphs become candidates, those of the rarest entry nodes first: a hub of real documents has a quarter of all
-tools. Chosen for its time; between 400 and 5,000 no set changes at 10."""
 EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end of the pool is rarely in the answer
 
 _Tools: TypeAlias = NDArray[np.int64]
@@ -57,26 +51,41 @@ _Tools: TypeAlias = NDArray[np.int64]
 
 def generate_candidates(context: QueryContext) -> None:
     """Find the entry nodes and the candidates of a request, and record both in its context."""
-    config = context.config
+    config, query, allowed = context.config, context.query, context.allowed
     with context.stage("entry"):
         # The nearest tools are candidates and may be entry nodes: one search finds them for both.
-        tools = _nearest_tools(context, context.query, POOL) if config.text_candidates else None
+        tools = _nearest_tools(context, query, POOL) if config.text_candidates else None
         if config.semantic_entries:
             context.entries += semantic_entries(context, tools=tools)
         if config.ngram_entries:
             context.entries += ngram_entries(context)
     with context.stage("ego"):
-        found = list(_candidates(context, tools))
-        context.candidates = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *found)))
+        found: list[_Tools] = [np.empty(0, dtype=np.int64), *(np.asarray(named, np.int64) for named in context.named)]
+        if config.ego_candidates:
+            limit = EGO_TOOLS if config.text_candidates else None  # the algorithm as printed has none
+            found.append(ensemble_tools(context, allowed, limit=limit))
+        if config.text_candidates:
+            fields, phrases = context.snapshot.fields, context.phrases
+            found.append(fields["text"].best(query.weights, POOL, allowed=allowed))
+            found += [fields["whole"].best(clause.weights, CLAUSE_POOL, allowed=allowed) for clause in query.clauses]
+            nearest = (tools, *(_nearest_tools(context, clause, CLAUSE_POOL) for clause in query.clauses))
+            found += [each[0] for each in nearest if each is not None]
+            support = context.support_by_values(query.values)
+            fitting = [tool for tool in support if allowed is None or allowed[tool]]
+            fitting.sort(key=lambda tool: (-support[tool], tool))
+            found.append(np.asarray(fitting[:CLAUSE_POOL], dtype=np.int64))
+            parts = ((query, PHRASE_POOL), *((clause, CLAUSE_POOL) for clause in query.clauses))
+            for part, size in parts if phrases is not None else ():
+                found.append(fields[PHRASES_FIELD].best(part.weights, size, allowed=allowed))
+                if phrases is not None and part.vector_D is not None:
+                    found.append(phrases.nearest_tools(part.vector_D, size, allowed=allowed, ef_search=EF_SEARCH))
+        context.candidates = np.unique(np.concatenate(found))
 
 
 def ensemble_tools(
     context: QueryContext, allowed: NDArray[np.bool_] | None = None, *, limit: int | None = None
 ) -> _Tools:
-    """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct.
-
-    :param limit: with it the rarest entry nodes come first, and those with which there would be more tools are left out.
-    """
+    """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct."""
     degrees = context.snapshot.tool_degrees
     found = np.zeros(context.snapshot.tool_count, dtype=bool)
     number = 0
@@ -90,48 +99,9 @@ def ensemble_tools(
     return np.flatnonzero(found)
 
 
-def _candidates(context: QueryContext, tools: Nearest | None) -> Iterator[_Tools]:
-    config = context.config
-    if config.ego_candidates:
-        limit = EGO_TOOLS if config.text_candidates else None  # the algorithm as printed has none
-        yield ensemble_tools(context, context.allowed, limit=limit)
-    if config.text_candidates:
-        query = context.query
-        yield _lexical_pool(context, query, "text", POOL)
-        yield from (_lexical_pool(context, clause, "whole", CLAUSE_POOL) for clause in query.clauses)
-        nearest = (tools, *(_nearest_tools(context, clause, CLAUSE_POOL) for clause in query.clauses))
-        yield from (found[0] for found in nearest if found is not None)
-        yield _value_pool(context, query, CLAUSE_POOL)
-        yield from _phrase_pools(context)
-    yield from (np.asarray(named, dtype=np.int64) for named in context.named)
-
-
-def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) -> _Tools:
-    """The best allowed tools by BM25 over one field; those without any term of the clause are left out."""
-    return context.snapshot.fields[field].best(clause.weights, size, allowed=context.allowed)
-
-
 def _nearest_tools(context: QueryContext, clause: Clause, size: int) -> Nearest | None:
     """The tools nearest to a clause by cosine; None where it has no vector."""
     if clause.vector_D is None:
         return None
     vectors = context.snapshot.vectors
     return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)
-
-
-def _phrase_pools(context: QueryContext) -> Iterator[_Tools]:
-    """The tools whose everyday phrases match the request or a clause of it; none where phrases do not count."""
-    vectors = context.phrases
-    if vectors is None:
-        return
-    for clause, size in ((context.query, PHRASE_POOL), *((clause, CLAUSE_POOL) for clause in context.query.clauses)):
-        yield _lexical_pool(context, clause, PHRASES_FIELD, size)
-        if clause.vector_D is not None:
-            yield vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)
-
-
-def _value_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:
-    """The allowed tools that the typed values of a clause fit best."""
-    support = context.support_by_values(clause.values)
-    tools = [tool for tool in support if context.allowed is None or context.allowed[tool]]
-    return np.asarray(sorted(tools, key=lambda tool: (-support[tool], tool))[:size], dtype=np.int64)

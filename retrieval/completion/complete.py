@@ -9,14 +9,13 @@ takes one place.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
 
 import numpy as np
 
-from inference.encoder import Floats1d
 from ontology.tool import PERSONS
 from retrieval.completion.needs import (
     DEPENDS_ON,
@@ -38,24 +37,19 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.retriever import RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
-_BEST = 3
-"""Tools that pull, whatever the clauses. One or two lose on restbench and apibank; five change nothing."""
+_BEST = 3  # tools that pull, whatever the clauses. One or two lose on restbench and apibank; five change nothing
+# A clause has a direct answer where its best tool is among this many best tools for each clause. Any number from 2 does
+# as well.
 _TRUSTED = 3
-"""A clause has a direct answer where its best tool is among this many best tools for each clause. Any number from 2 does as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pulling:
-    """A tool that pulls others.
+    """A tool that pulls others."""
 
-    :param place: its place in the ranking's tools.
-    :param parts: the clauses that it answers, or the whole request.
-    :param direct: whether it is the trusted best tool of a clause.
-    """
-
-    place: int
-    parts: tuple[Clause, ...]
-    direct: bool = False
+    place: int  # its place in the ranking's tools
+    parts: tuple[Clause, ...]  # the clauses that it answers, or the whole request
+    direct: bool = False  # whether it is the trusted best tool of a clause
 
 
 def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
@@ -80,15 +74,8 @@ def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
     ]
 
 
-def lowest_direct_score(scores: Floats1d, pulling: Sequence[Pulling]) -> float:
-    """The lowest score of a trusted best tool of a clause; without one the highest score of a pulling tool."""
-    direct = [float(scores[each.place]) for each in pulling if each.direct]
-    return min(direct) if direct else max(float(scores[each.place]) for each in pulling)
-
-
 _CONFIDENCE = 0.9
-_MOST = 2
-"""Own profiles that are followed."""
+_MOST = 2  # own profiles that are followed
 
 
 def resolved_by_own_profile(snapshot: Snapshot, tool: int, need: Need) -> Need:
@@ -115,24 +102,17 @@ def speaks_of_self(parts: Sequence[Clause]) -> bool:
 _CAPITALISED = re.compile(r"(?<![\w.?!:)])(?<![.?!:)][ \n])(?!\A)[^\W\d_a-zß-ÿ][\w'’-]{0,40}")
 _RUN = re.compile(r"[^\W\d_a-zß-ÿ][\w'’-]{0,40}(?: [^\W\d_a-zß-ÿ][\w'’-]{0,40}){0,7}")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_MAX_WORDS = 200
-"""Capitalised words that are looked at. Chosen, not tuned."""
-_QUOTED = "quoted"
+_MAX_WORDS = 200  # capitalised words that are looked at. Chosen, not tuned
 
 
 def has_proper_name(query: Query, frequency: Callable[[str], int]) -> bool:
-    """Whether a request has a capitalised word that no tool has, outside its dates and identifiers; or a quoted text.
-
-    :param frequency: in how many tools a term is.
-    """
+    """Whether a request has a capitalised word that no tool has, outside its dates and identifiers; or a quoted text."""
     return next(_proper_words(query, frequency), None) is not None
 
 
 def only_proper_name(query: Query, frequency: Callable[[str], int]) -> str:
-    """The one proper name of a request, all capitalised words in a row (``Humber Fasteners Ltd``).
-
-    Empty where it has none or several, and where a name begins a sentence: its first word may be a verb.
-    """
+    """The one proper name of a request, all capitalised words in a row (``Humber Fasteners Ltd``). Empty where it has
+    none or several, and where a name begins a sentence: its first word may be a verb."""
     places = list(_proper_words(query, frequency))
     runs = [run for run in _RUN.finditer(query.text) if any(run.start() <= at < run.end() for at in places)]
     begun = any(query.text[: run.start()].rstrip()[-1:] in ("", ".", "?", "!", ":") for run in runs)
@@ -141,7 +121,7 @@ def only_proper_name(query: Query, frequency: Callable[[str], int]) -> str:
 
 
 def _proper_words(query: Query, frequency: Callable[[str], int]) -> Iterator[int]:
-    taken = [(value.start, value.end) for value in query.values if value.kind != _QUOTED]
+    taken = [(value.start, value.end) for value in query.values if value.kind != "quoted"]
     for match in islice(_CAPITALISED.finditer(query.text), _MAX_WORDS):
         word = match[0]
         if not any(map(str.islower, word)) or any(start < match.end() and match.start() < end for start, end in taken):
@@ -151,11 +131,9 @@ def _proper_words(query: Query, frequency: Callable[[str], int]) -> Iterator[int
             yield match.start()
 
 
-_CACHED_TOOLS = 20_000
-"""Tools whose needs are kept in memory, about 1 KiB each."""
+_CACHED_TOOLS = 20_000  # tools whose needs are kept in memory, about 1 KiB each
+# How far a supporting tool ends at least below the best tool of a clause, in standard deviations of the scores.
 _BELOW = 1e-3
-"""How far a supporting tool ends at least below the best tool of a clause, in standard deviations of the scores."""
-_COSTS = Costs()
 
 
 class Completion:
@@ -172,108 +150,79 @@ class Completion:
         self, context: QueryContext, ranking: Ranking, *, margin: float, with_features: bool = True
     ) -> Ranking:
         """The completed ranking, which may have more tools; no score falls. The context records the supporting tools.
-
-        :param margin: how many standard deviations of the scores a resolver of confidence 1 ends below the tool that needs it.
-        :param with_features: whether the features say by how much each tool was raised.
-        """
+        ``margin``: how many standard deviations of the scores a resolver of confidence 1 ends below the tool that needs
+        it."""
         if not self._predicates or not len(ranking.tools):
             return ranking
-        pulling = pulling_tools(context, ranking)
-        spread = float(ranking.scores.std()) or 1.0
-        context.supporting = tuple(self._supporting_tools(context, ranking, pulling, spread, margin))
-        completed = ranking
-        if context.supporting:
-            highest = lowest_direct_score(ranking.scores, pulling)
-            completed = place_supporting(ranking, context.supporting, highest=highest, spread=spread)
-        if not with_features:
-            return completed
-        features = {**completed.features, **self._boosts(completed, ranking, context.supporting)}
-        return replace(completed, features=features)
-
-    def _supporting_tools(
-        self, context: QueryContext, ranking: Ranking, pulling: Sequence[Pulling], spread: float, margin: float
-    ) -> list[SupportingTool]:
-        """The plans of the pulling tools, one after the other; a tool may be in several."""
-        given = context.once(GivenInputs, partial(_given, context))
-        costs = context.once((self, "costs", margin), lambda: replace(_COSTS, resolver=margin))
-        mean, lowest = float(ranking.scores.mean()), float(ranking.scores.min())
+        query, snapshot, scores = context.query, context.snapshot, ranking.scores
+        spread = float(scores.std()) or 1.0
+        mean, lowest = float(scores.mean()), float(scores.min())
+        frequency = snapshot.fields["whole"].frequency
+        given = context.once(GivenInputs, lambda: GivenInputs(query, named=has_proper_name(query, frequency)))
+        costs = context.once((self, "costs", margin), lambda: Costs(resolver=margin))
 
         def standing(tool: int) -> float:
             """How many standard deviations a tool's score is above the mean; a tool that is no candidate has the lowest."""
             at = int(ranking.tools.searchsorted(tool))
             known = at < len(ranking.tools) and ranking.tools[at] == tool
-            return ((float(ranking.scores[at]) if known else lowest) - mean) / spread
+            return ((float(scores[at]) if known else lowest) - mean) / spread
 
-        found: list[SupportingTool] = []
+        # The plans of the pulling tools, one after the other; a tool may be in several.
+        pulling = pulling_tools(context, ranking)
+        supporting: list[SupportingTool] = []
         for each in pulling:
             tool = int(ranking.tools[each.place])
-            found += plan(tool, partial(self._known_open_needs, context, given, tool, each.parts), costs, standing)
-        return found
-
-    def _known_open_needs(
-        self, context: QueryContext, given: GivenInputs, answers: int, parts: Sequence[Clause], tool: int
-    ) -> list[Need]:
-        """What the request leaves open of a tool, found once: of the clauses that it answers two things count."""
-        if tool != answers:
-            parts = ()
-        of_self = self._own_profiles and speaks_of_self(parts)
-        what = (self, tool, of_self, given.loose(parts))
-        return context.once(what, partial(self._open_needs, context, given, tool, parts, of_self=of_self))
-
-    def _open_needs(
-        self, context: QueryContext, given: GivenInputs, tool: int, parts: Sequence[Clause], *, of_self: bool
-    ) -> list[Need]:
-        """What the request leaves open of a tool, with the suppliers that it may see.
-
-        :param parts: the clauses that it answers; none for a tool that only supplies another.
-        :param of_self: whether one of them speaks in the first person.
-        """
-        needs = [need for need in self._needs_of(tool) if not _is_met(context, need)]
-        if of_self:
-            needs = [resolved_by_own_profile(context.snapshot, tool, need) for need in needs]
-        needs = given.open_needs(tool, needs, parts)
-        allowed = context.allowed
-        if allowed is None:
-            return needs
-        return [replace(need, suppliers=tuple(each for each in need.suppliers if allowed[each.tool])) for need in needs]
-
-    def _boosts(
-        self, completed: Ranking, ranking: Ranking, supporting: Iterable[SupportingTool]
-    ) -> dict[str, Floats1d]:
-        """By how much each tool was raised, for a value or because it must go first; one that joined, from the lowest candidate."""
+            supporting += plan(tool, partial(self._open_needs, context, given, tool, each.parts), costs, standing)
+        context.supporting = tuple(supporting)
+        completed = ranking
+        if supporting:
+            direct = [float(scores[each.place]) for each in pulling if each.direct]
+            highest = min(direct) if direct else max(float(scores[each.place]) for each in pulling)
+            completed = place_supporting(ranking, supporting, highest=highest, spread=spread)
+        if not with_features:
+            return completed
+        # By how much each tool was raised, for a value or because it must go first; one that joined, from the lowest.
         is_first = np.isin(completed.tools, [each.tool for each in supporting if each.predicate == DEPENDS_ON])
         raised = completed.scores - ranking.with_tools(completed.tools).scores
-        boosts = {}
+        features = {**completed.features}
         if self._predicates & {RESOLVED_BY, SUPPLIES}:
-            boosts["resolver_boost"] = np.where(is_first, np.float32(0.0), raised)
+            features["resolver_boost"] = np.where(is_first, np.float32(0.0), raised)
         if DEPENDS_ON in self._predicates:
-            boosts["dependency_boost"] = np.where(is_first, raised, np.float32(0.0))
-        return boosts
+            features["dependency_boost"] = np.where(is_first, raised, np.float32(0.0))
+        return replace(completed, features=features)
 
+    def _open_needs(
+        self, context: QueryContext, given: GivenInputs, answers: int, parts: Sequence[Clause], tool: int
+    ) -> list[Need]:
+        """What the request leaves open of a tool, with the suppliers that it may see; found once: of the clauses that
+        it answers two things count."""
+        parts = parts if tool == answers else ()
+        of_self = self._own_profiles and speaks_of_self(parts)
 
-def _is_met(context: QueryContext, need: Need) -> bool:
-    """Whether a tool that was executed already meets a need, or the caller has the value."""
-    if not context.done.isdisjoint(each.tool for each in need.suppliers):
-        return True
-    return bool(need.parameter) and known_value(context.request.have, need.parameter) is not None
+        def find() -> list[Need]:
+            have, allowed = context.request.have, context.allowed
+            needs = [
+                need
+                for need in self._needs_of(tool)
+                if context.done.isdisjoint(each.tool for each in need.suppliers)
+                and not (need.parameter and known_value(have, need.parameter) is not None)
+            ]
+            if of_self:
+                needs = [resolved_by_own_profile(context.snapshot, tool, need) for need in needs]
+            needs = given.open_needs(tool, needs, parts)
+            if allowed is None:
+                return needs
+            seen = (tuple(each for each in need.suppliers if allowed[each.tool]) for need in needs)
+            return [replace(need, suppliers=suppliers) for need, suppliers in zip(needs, seen, strict=True)]
 
-
-def _given(context: QueryContext) -> GivenInputs:
-    named = has_proper_name(context.query, context.snapshot.fields["whole"].frequency)
-    return GivenInputs(context.query, named=named)
+        return context.once((self, tool, of_self, given.loose(parts)), find)
 
 
 def place_supporting(
-    ranking: Ranking, supporting: Iterable[SupportingTool], *, highest: float, spread: float
+    ranking: Ranking, supporting: Sequence[SupportingTool], *, highest: float, spread: float
 ) -> Ranking:
-    """The ranking with supporting tools raised to their cost below the tool that they serve; no score falls.
-
-    Tools that were no candidates join; their features are 0.
-
-    :param highest: the score below which a supporting tool stays unless it had more, or a document says that it must go first.
-    :param spread: standard deviation of the scores, > 0.
-    """
-    supporting = list(supporting)
+    """The ranking with supporting tools raised to their cost below the tool that they serve; no score falls. Tools that
+    were no candidates join; their features are 0. ``spread``: standard deviation of the scores, > 0."""
     tools = np.array([each.tool for each in supporting], dtype=np.int64)
     answers = np.array([each.answers for each in supporting], dtype=np.int64)
     costs = np.array([each.cost for each in supporting], dtype=np.float64)

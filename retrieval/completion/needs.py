@@ -16,55 +16,40 @@ from retrieval.snapshot.reader import Snapshot
 
 DEPENDS_ON, RESOLVED_BY, SUPPLIES = "depends_on", "resolved_by", "supplies"
 _ORDER = {DEPENDS_ON: 0, RESOLVED_BY: 1, SUPPLIES: 2}
+# A longer list of declared dependencies names what can come before a tool, not what it needs. What is concluded (a
+# login) stays.
 _MAX_DECLARED = 7
-"""A longer list of declared dependencies names what can come before a tool, not what it needs. What is concluded (a login) stays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Supplier:
-    """A tool that meets a need.
+    """A tool that meets a need."""
 
-    :param tool: its number.
-    :param predicate: of the edge: ``depends_on``, ``resolved_by`` or ``supplies``.
-    :param output: the output that fills the input, or empty.
-    :param confidence: of the edge, in (0, 1].
-    :param position: how many dependencies its author declares before it.
-    """
-
-    tool: int
-    predicate: str
-    output: str = ""
-    confidence: float = 1.0
-    position: int = 0
+    tool: int  # its number
+    predicate: str  # of the edge: ``depends_on``, ``resolved_by`` or ``supplies``
+    output: str = ""  # the output that fills the input, or empty
+    confidence: float = 1.0  # of the edge, in (0, 1]
+    position: int = 0  # how many dependencies its author declares before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """One thing that a tool needs: a value for an input, or the effect of another tool.
+    """One thing that a tool needs: a value for an input, or the effect of another tool."""
 
-    :param parameter: the input; empty for a tool that must be called before, whatever the inputs.
-    :param required: whether the tool cannot be called without.
-    :param entity: canonical name of the entity that the input identifies, or empty.
-    :param field: the field of that entity, or empty.
-    :param suppliers: the tools any of which meets it: declared dependencies, resolvers, others, each by confidence.
-    """
-
-    parameter: str
-    required: bool
+    parameter: str  # the input; empty for a tool that must be called before, whatever the inputs
+    required: bool  # whether the tool cannot be called without
+    # the tools any of which meets it: declared dependencies, resolvers, others, each by confidence
     suppliers: tuple[Supplier, ...]
-    entity: str = ""
-    field: str = ""
+    entity: str = ""  # canonical name of the entity that the input identifies, or empty
+    field: str = ""  # the field of that entity, or empty
 
 
-NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]
-"""The needs of a tool, in a fixed order."""
+NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]  # the needs of a tool, in a fixed order
 
 
 def tool_needs(snapshot: Snapshot, predicates: Collection[str], tool: int) -> tuple[Need, ...]:
-    """The needs of a tool that edges of these predicates meet: required ones first, then by name.
-
-    A context parameter is none: its value comes with the request or from the caller's configuration.
-    """
+    """The needs of a tool that edges of these predicates meet: required ones first, then by name. A context parameter
+    is none: its value comes with the request or from the caller's configuration."""
     name, required, declared, context = snapshot.tools.read(tool, _declarations)
     subject = frozenset(terms(name)) if not required else frozenset()
     found: defaultdict[tuple[str, int], list[_Meeting]] = defaultdict(list)
@@ -75,7 +60,11 @@ def tool_needs(snapshot: Snapshot, predicates: Collection[str], tool: int) -> tu
     needs = [
         Need(
             parameter=parameter,
-            required=not parameter or parameter in required or _acts_on(subject, meetings),
+            # An input may identify what the name of its tool names: ``event_id`` of ``delete_event``, whose document
+            # requires nothing.
+            required=not parameter
+            or parameter in required
+            or any(subject.intersection(terms(each.entity)[-1:]) for each in meetings),
             suppliers=_best(each.supplier for each in meetings),
             entity=next((each.entity for each in meetings if each.entity), ""),
             field=next((each.field for each in meetings if each.field), ""),
@@ -92,11 +81,6 @@ class _Meeting(NamedTuple):
     entity: str
     field: str
     supplier: Supplier
-
-
-def _acts_on(subject: Collection[str], meetings: Iterable[_Meeting]) -> bool:
-    """Whether an input identifies what the name of its tool names: ``event_id`` of ``delete_event``, whose document requires nothing."""
-    return any(each.entity and terms(each.entity)[-1:] and terms(each.entity)[-1] in subject for each in meetings)
 
 
 def _declarations(row: Any) -> tuple[str, frozenset[str], tuple[Dependency, ...], frozenset[str]]:
@@ -129,7 +113,14 @@ def _best(suppliers: Iterable[Supplier]) -> tuple[Supplier, ...]:
 def _meetings(
     snapshot: Snapshot, predicates: Collection[str], tool: int, declared: Sequence[Dependency]
 ) -> Iterator[_Meeting]:
-    kept = {} if len([each for each in declared if each.required]) > _MAX_DECLARED else _numbered(snapshot, declared)
+    needed = [each for each in declared if each.required]
+    # Needed tool → what is declared of it, with the place of the tool among those that are declared.
+    kept: dict[int, list[tuple[int, Dependency]]] = {}
+    for each in needed if len(needed) <= _MAX_DECLARED else ():
+        number = snapshot.find_node(f"tool:{each.tool}")
+        if number is not None:
+            position = kept[number][0][0] if number in kept else len(kept)
+            kept.setdefault(number, []).append((position, each))
     for edge, other, predicate in supplier_edges(snapshot, tool, predicates):
         confidence = float(snapshot.adjacency.confidences[edge])
         if confidence <= 0:
@@ -145,38 +136,22 @@ def _meetings(
             yield _Meeting(record.parameter, record.entity, record.field, supplier)
 
 
-def _numbered(snapshot: Snapshot, declared: Sequence[Dependency]) -> dict[int, list[tuple[int, Dependency]]]:
-    """Needed tool → what is declared of it, with the place of the tool among those that are declared."""
-    found: dict[int, list[tuple[int, Dependency]]] = {}
-    for each in declared:
-        number = snapshot.find_node(f"tool:{each.tool}") if each.required else None
-        if number is not None:
-            position = found[number][0][0] if number in found else len(found)
-            found.setdefault(number, []).append((position, each))
-    return found
-
-
+# Kinds of value that identify something; which entity, the kind does not say.
 _IDENTIFIERS = frozenset({"identifier", "uuid", "arn", "hex digest"})
-"""Kinds of value that identify something; which entity, the kind does not say."""
+# Words before a value that make it an identifier, whatever its kind. Found on the sets gtc and sealtools.
 _MARKS = frozenset({"id", "identifier", "number", "no", "nr", "code", "key", "ref", "reference"})
-"""Words before a value that make it an identifier, whatever its kind. Found on the sets gtc and sealtools."""
-_NAMES = frozenset({"name", "title"})
-"""Fields that a request states in words."""
+_NAMES = frozenset({"name", "title"})  # fields that a request states in words
+# Kinds of value that are the field of an entity. Chosen, not tuned.
 _ADDRESSES = frozenset({"arn", "domain", "email", "iban", "ip", "phone"})
-"""Kinds of value that are the field of an entity. Chosen, not tuned."""
-_SECRET = "token"
-"""The field of a session: no request states its value."""
-_BEFORE = 4
-"""Words before a value that say what it identifies: "purchase order number 4711". Chosen, not tuned."""
+_SECRET = "token"  # the field of a session: no request states its value
+_BEFORE = 4  # words before a value that say what it identifies: "purchase order number 4711". Chosen, not tuned
 _BEFORE_CHARS = 80
 
 
 class GivenInputs:
-    """The inputs that the values of one request give.
-
-    A value that has a shape of the snapshot, or whose noun is before it ("order 4711"), gives the inputs of its entity. An identifier of
-    which neither is known gives one input of the tool that is asked for in its clause.
-    """
+    """The inputs that the values of one request give. A value that has a shape of the snapshot, or whose noun is before
+    it ("order 4711"), gives the inputs of its entity. An identifier of which neither is known gives one input of the
+    tool that is asked for in its clause."""
 
     def __init__(self, query: Query, *, named: bool = False) -> None:
         self.named = named
@@ -206,7 +181,7 @@ class GivenInputs:
             (tool, need.parameter) in self._uses
             or need.entity in self._entities
             or need.field in self._addresses
-            or bool(need.entity and terms(need.entity)[-1:] and terms(need.entity)[-1] in self._nouns)
+            or not self._nouns.isdisjoint(terms(need.entity)[-1:])
         )
 
     def speaks_of(self, need: Need) -> bool:
@@ -220,10 +195,7 @@ class GivenInputs:
         return max((sum(value.start in self._loose for value in part.values) for part in parts), default=0)
 
     def open_needs(self, tool: int, needs: Sequence[Need], parts: Collection[Clause]) -> list[Need]:
-        """The needs of a tool that the request leaves open.
-
-        :param parts: the clauses that the tool answers; none for a tool that only supplies another.
-        """
+        """The needs of a tool that the request leaves open."""
         loose = self.loose(parts)
         found: list[Need] = []
         for need in needs:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple, TypeAlias
@@ -16,55 +16,36 @@ from typing import NamedTuple, TypeAlias
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, Supplier
 from retrieval.query.context import SupportingTool
 
+# The needs of a tool that neither the request nor its context meets.
 OpenNeeds: TypeAlias = Callable[[int], Sequence[Need]]
-"""The needs of a tool that neither the request nor its context meets."""
 _LEAST = 0.01  # a supporting tool is always below the tool that it serves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What a step to a supplier costs, in standard deviations of the scores, and the limits of a plan.
+    """What a step to a supplier costs, in standard deviations of the scores, and the limits of a plan."""
 
-    :param dependency: a tool that a document says must go first.
-    :param position: each tool that the document names before it.
-    :param resolver: a tool that turns words into the identifier that is needed: the ranking weight ``resolver_margin``.
-    :param supplier: any other tool with an output that fills the input.
-    :param optional: more, for an input without which the tool can be called.
-    :param uncertainty: factor of −ln confidence.
-    :param alternative: more, for each cheaper supplier of the same input.
-    :param standing: less, for each standard deviation that the supplier's own score is above the mean.
-    :param further: share of the cost of a step that each step before it adds.
-    :param alternatives: suppliers of one input that are followed.
-    :param depth: steps from the tool that answers.
-    :param tools: supporting tools of one tool; an answer has about ten.
-    """
-
-    dependency: float = 0.02
-    position: float = 0.03
+    dependency: float = 0.02  # a tool that a document says must go first
+    position: float = 0.03  # each tool that the document names before it
+    # a tool that turns words into the identifier that is needed: the ranking weight ``resolver_margin``
     resolver: float = 0.5
-    supplier: float = 1.0
-    optional: float = 0.5
-    uncertainty: float = 0.3
-    alternative: float = 0.3
-    standing: float = 0.1
-    further: float = 0.5
-    alternatives: int = 2
-    depth: int = 15
-    tools: int = 15
-
-    def of(self, supplier: Supplier) -> float:
-        """The cost of one step to a supplier of a required input, before its standing and the alternatives."""
-        base = {DEPENDS_ON: self.dependency, RESOLVED_BY: self.resolver}.get(supplier.predicate, self.supplier)
-        return base + self.position * supplier.position - self.uncertainty * math.log(supplier.confidence)
+    supplier: float = 1.0  # any other tool with an output that fills the input
+    optional: float = 0.5  # more, for an input without which the tool can be called
+    uncertainty: float = 0.3  # factor of −ln confidence
+    alternative: float = 0.3  # more, for each cheaper supplier of the same input
+    standing: float = 0.1  # less, for each standard deviation that the supplier's own score is above the mean
+    further: float = 0.5  # share of the cost of a step that each step before it adds
+    alternatives: int = 2  # suppliers of one input that are followed
+    depth: int = 15  # steps from the tool that answers
+    tools: int = 15  # supporting tools of one tool; an answer has about ten
 
 
 def plan(
     tool: int, open_needs: OpenNeeds, costs: Costs, standing: Callable[[int], float] = lambda tool: 0.0
 ) -> list[SupportingTool]:
-    """The tools of the least cost that must go before a tool, by cost, then by steps and number; each with its cheapest reason (Dijkstra).
-
-    :param standing: how well a tool itself matches the request, in standard deviations of the scores above their mean.
-    """
+    """The tools of the least cost that must go before a tool, by cost, then by steps and number; each with its cheapest
+    reason (Dijkstra). ``standing``: how well a tool itself matches the request, in standard deviations of the scores
+    above their mean."""
     found: dict[int, SupportingTool | None] = {}
     serial = count()  # of equal reasons the first
     heap: list[tuple[float, int, int, int, tuple[int, Need, Supplier] | None]] = [(0.0, 0, tool, next(serial), None)]
@@ -72,7 +53,21 @@ def plan(
         cost, steps, nearest, _, reason = heapq.heappop(heap)
         if nearest in found:
             continue
-        found[nearest] = None if reason is None else _supporting(tool, *reason, cost, steps)
+        found[nearest] = None
+        if reason is not None:
+            consumer, need, supplier = reason
+            found[nearest] = SupportingTool(
+                tool=nearest,
+                answers=tool,
+                consumer=consumer,
+                parameter=need.parameter,
+                output=supplier.output,
+                predicate=supplier.predicate,
+                required=need.required,
+                confidence=supplier.confidence,
+                cost=cost,
+                steps=steps,
+            )
         if steps == costs.depth:
             continue
         for need in open_needs(nearest):
@@ -83,29 +78,16 @@ def plan(
     return [each for each in found.values() if each is not None]
 
 
-def _supporting(answers: int, consumer: int, need: Need, supplier: Supplier, cost: float, steps: int) -> SupportingTool:
-    return SupportingTool(
-        tool=supplier.tool,
-        answers=answers,
-        consumer=consumer,
-        parameter=need.parameter,
-        output=supplier.output,
-        predicate=supplier.predicate,
-        required=need.required,
-        confidence=supplier.confidence,
-        cost=cost,
-        steps=steps,
-    )
-
-
 def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Iterator[tuple[float, Supplier]]:
-    """The cheapest suppliers of a need, with the cost of the step. What a document says needs no support by the request."""
-    steps = [
-        (costs.of(each), each)
-        if each.predicate == DEPENDS_ON
-        else (max(costs.of(each) - costs.standing * standing(each.tool), _LEAST), each)
-        for each in need.suppliers
-    ]
+    """The cheapest suppliers of a need, with the cost of the step."""
+    bases = {DEPENDS_ON: costs.dependency, RESOLVED_BY: costs.resolver}
+    steps = []
+    for each in need.suppliers:
+        base = bases.get(each.predicate, costs.supplier)
+        step = base + costs.position * each.position - costs.uncertainty * math.log(each.confidence)
+        if each.predicate != DEPENDS_ON:  # what a document says needs no support by the request
+            step = max(step - costs.standing * standing(each.tool), _LEAST)
+        steps.append((step, each))
     extra = 0.0 if need.required else costs.optional
     steps.sort(key=lambda pair: (pair[0], pair[1].tool))
     for place, (step, supplier) in enumerate(steps[: costs.alternatives]):
@@ -113,44 +95,28 @@ def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Ite
 
 
 _LEAST_CALL = 0.1
-_SAME = 1e-9
-"""Costs that differ by less are equal: the plan that was found first stays."""
+_SAME = 1e-9  # costs that differ by less are equal: the plan that was found first stays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCosts:
-    """What a plan costs, and its limits. The cost is the sum over its calls, goals aside, and over its choices.
+    """What a plan costs, and its limits. The cost is the sum over its calls, goals aside, and over its choices. Chosen,
+    not tuned: an identifier is looked up by two calls rather than asked of the user, and not by four."""
 
-    Chosen, not tuned: an identifier is looked up by two calls rather than asked of the user, and not by four.
-
-    :param call: each tool that is no goal.
-    :param standing: less, for each standard deviation that the score of such a tool is above the mean.
-    :param words: more, for a tool that looks up by words where the request names nothing, and for one that only lists where it does.
-    :param supplies: an input that a tool fills which no document and no resolver edge names for it.
-    :param uncertainty: factor of −ln confidence of each choice.
-    :param ask: a required input, or a tool that must go first, without a supplier.
-    :param leave: an optional input without a supplier.
-    :param tools: the tools of a plan that are no goals.
-    :param suppliers: of one need that are tried.
-    :param tried: choices that are tried before the best plan so far is taken.
-    """
-
-    call: float = 1.0
-    standing: float = 0.2
+    call: float = 1.0  # each tool that is no goal
+    standing: float = 0.2  # less, for each standard deviation that the score of such a tool is above the mean
+    # more, for a tool that looks up by words where the request names nothing, and for one that only lists where it does
     words: float = 0.5
-    supplies: float = 0.5
-    uncertainty: float = 0.3
-    ask: float = 4.0
-    leave: float = 1.0
-    tools: int = 15
-    suppliers: int = 6
-    tried: int = 5_000
+    supplies: float = 0.5  # an input that a tool fills which no document and no resolver edge names for it
+    uncertainty: float = 0.3  # factor of −ln confidence of each choice
+    ask: float = 4.0  # a required input, or a tool that must go first, without a supplier
+    leave: float = 1.0  # an optional input without a supplier
+    tools: int = 15  # the tools of a plan that are no goals
+    suppliers: int = 6  # of one need that are tried
+    tried: int = 5_000  # choices that are tried before the best plan so far is taken
 
     def of_call(self, standing: float = 0.0, *, fits: bool = True) -> float:
-        """The cost of a tool that is no goal.
-
-        :param fits: whether it takes words where the request has a name, and none where it has none.
-        """
+        """The cost of a tool that is no goal."""
         return max(self.call - self.standing * standing, _LEAST_CALL) + self.words * (not fits)
 
     def of_choice(self, need: Need, supplier: Supplier | None) -> float:
@@ -162,60 +128,35 @@ class CallCosts:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How one need of a tool is met.
-
-    :param supplier: None: by no tool.
-    """
+    """How one need of a tool is met."""
 
     tool: int
     need: Need
-    supplier: Supplier | None
+    supplier: Supplier | None  # None: by no tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallChoices:
-    """The choices of a plan.
+    """The choices of a plan."""
 
-    :param order: its tools, each after its suppliers; those of an earlier goal, and of an earlier need, first.
-    :param choices: tool → one for each of its open needs, in their order.
-    :param cost: see :class:`CallCosts`.
-    :param is_cheapest: whether every choice was tried or ruled out.
-    """
-
+    # its tools, each after its suppliers; those of an earlier goal, and of an earlier need, first
     order: tuple[int, ...]
-    choices: Mapping[int, tuple[Choice, ...]]
-    cost: float
-    is_cheapest: bool
+    choices: Mapping[int, tuple[Choice, ...]]  # tool → one for each of its open needs, in their order
+    cost: float  # see CallCosts
+    is_cheapest: bool  # whether every choice was tried or ruled out
 
 
 def cheapest_choices(
-    goals: Sequence[int],
-    open_needs: OpenNeeds,
-    costs: CallCosts,
-    call_cost: Callable[[int], float] | None = None,
+    goals: Sequence[int], open_needs: OpenNeeds, costs: CallCosts, call_cost: Callable[[int], float] | None = None
 ) -> CallChoices:
-    """The plan of the least cost whose calls have an order; of equal ones the first in the order of goals, needs and tool numbers.
-
-    :param goals: distinct tools, which are called in any case.
-    :param call_cost: of a tool that is no goal, >= 0; None: the same for each.
-    """
-    search = _Search(
-        open_needs, costs, call_cost or (lambda tool: costs.of_call()), tools=list(goals), goals=len(goals)
-    )
+    """The plan of the least cost whose calls have an order; of equal ones the first in the order of goals, needs and
+    tool numbers. ``call_cost``: of a tool that is no goal, >= 0; None: the same for each."""
+    call_cost = call_cost or (lambda tool: costs.of_call())
+    search = _Search(open_needs, costs, call_cost, tools=list(goals), goals=len(goals))
     search.run([pending for goal in goals for pending in search.needs_of(goal)], 0.0)
     choices: dict[int, list[Choice]] = {}
     for choice in search.best:
         choices.setdefault(choice.tool, []).append(choice)
-    tools = (*goals, *(each.supplier.tool for each in search.best if each.supplier is not None))
-    return CallChoices(
-        order=tuple(_called_in_order(tools, choices)),
-        choices={tool: tuple(made) for tool, made in choices.items()},
-        cost=search.least,
-        is_cheapest=search.tried <= costs.tried,
-    )
-
-
-def _called_in_order(tools: Iterable[int], choices: Mapping[int, Sequence[Choice]]) -> list[int]:
     order: list[int] = []
 
     def call(tool: int) -> None:
@@ -225,9 +166,14 @@ def _called_in_order(tools: Iterable[int], choices: Mapping[int, Sequence[Choice
         if tool not in order:
             order.append(tool)
 
-    for tool in tools:
+    for tool in (*goals, *(each.supplier.tool for each in search.best if each.supplier is not None)):
         call(tool)
-    return order
+    return CallChoices(
+        order=tuple(order),
+        choices={tool: tuple(made) for tool, made in choices.items()},
+        cost=search.least,
+        is_cheapest=search.tried <= costs.tried,
+    )
 
 
 class _Pending(NamedTuple):
@@ -252,9 +198,12 @@ class _Search:
     known: dict[int, list[_Pending]] = field(default_factory=dict)
 
     def needs_of(self, tool: int) -> list[_Pending]:
-        """The open needs of a tool; found once."""
+        """The open needs of a tool; found once. A choice costs at least what its supplier does that is called already."""
         if tool not in self.known:
-            self.known[tool] = [_Pending(tool, need, self._least(need)) for need in self.open_needs(tool)]
+            self.known[tool] = [
+                _Pending(tool, need, min(self.costs.of_choice(need, each) for each in (None, *need.suppliers)))
+                for need in self.open_needs(tool)
+            ]
         return self.known[tool]
 
     def run(self, pending: list[_Pending], cost: float) -> None:
@@ -278,10 +227,6 @@ class _Search:
             else:
                 self.run(rest, cost + step)
             self.made.pop()
-
-    def _least(self, need: Need) -> float:
-        """What any choice for a need costs at least: its supplier may be called already."""
-        return min(self.costs.of_choice(need, each) for each in (None, *need.suppliers))
 
     def _options(self, tool: int, need: Need) -> list[tuple[float, int, Supplier | None]]:
         """The choices for a need, the cheapest first; none that leads back to the tool itself."""

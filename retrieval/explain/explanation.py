@@ -16,8 +16,7 @@ from retrieval.query.typed_values import find_values, short_name
 from retrieval.snapshot.graph_views import supplier_edges
 from retrieval.snapshot.reader import Snapshot
 
-Span = tuple[int, int]
-"""First character of a stretch of the request, and the one after it."""
+Span = tuple[int, int]  # first character of a stretch of the request, and the one after it
 
 # Chosen, not tuned.
 _MAX_WORDS = 5
@@ -26,26 +25,20 @@ _MAX_READ = 400  # words of the request
 _NAME_WEIGHT = 4.0
 _WORD = re.compile(r"[^\W_]+(?:['’./-][^\W_]+)*")
 _BREAK = re.compile(r"[.!?;:,\n()\[\]\"“”]")
+# Words that say nothing alone.
 _GENERAL = frozenset(
     "put get take give make have do go let bring see set turn run come send use add new list find show".split()
 )
-"""Words that say nothing alone."""
+# Words that may stand between words that match; what else does not match ends a stretch.
 _LINKS = frozenset("a an the of".split())
-"""Words that may stand between words that match; what else does not match ends a stretch."""
 
 
 class _Word(NamedTuple):
-    """A word of the request.
-
-    :param terms: its index terms.
-    :param joined: whether the word after it follows in the same part of a sentence.
-    """
-
     start: int
     end: int
     text: str
-    terms: tuple[str, ...]
-    joined: bool
+    terms: tuple[str, ...]  # its index terms
+    joined: bool  # whether the word after it follows in the same part of a sentence
 
 
 def _request_words(text: str, values: Collection[Span]) -> tuple[_Word, ...]:
@@ -65,15 +58,9 @@ def _request_words(text: str, values: Collection[Span]) -> tuple[_Word, ...]:
 def _matched_phrase(
     text: str, words: Sequence[_Word], name: Sequence[str], others: Collection[str], rarity: Callable[[str], float]
 ) -> str:
-    """The stretch of a request, at most five words, that matches a tool best; empty where no more than a chance word does.
-
-    A stretch lies in one part of a sentence, and all its words match but articles. A word of the name counts four times.
-
-    :param words: the words of ``text``.
-    :param name: index terms of the tool's name and title, in order.
-    :param others: index terms of its description.
-    :param rarity: how rare a term is in the catalogue, > 0.
-    """
+    """The stretch of a request, at most five words, that matches a tool best; empty where no more than a chance word
+    does. A stretch lies in one part of a sentence, and all its words match but articles. A word of the name counts four
+    times. ``name``: index terms of the tool's name and title, in order."""
     weights = {term: rarity(term) for word in words for term in word.terms if term in others}
     weights |= {term: _NAME_WEIGHT * rarity(term) for word in words for term in word.terms if term in name}
     matches = [{term: weights[term] for term in word.terms if term in weights} for word in words]
@@ -93,12 +80,11 @@ def _matched_phrase(
     return " ".join(text[words[start].start : words[stop].end].split())[:_MAX_CHARS]
 
 
-MIN_CONFIDENCE = 0.9
-"""Of the edge behind a claim."""
+MIN_CONFIDENCE = 0.9  # of the edge behind a claim
 _MIN_OUTSIDE = 0.95  # for a tool that the answer does not have
 _CONFIDENCE_STEPS = 50
+# Verbs of tools that make an object.
 _CREATES = frozenset("create add insert start register new put open request import issue make define".split())
-"""Verbs of tools that make an object."""
 
 
 class FirstCall(NamedTuple):
@@ -116,13 +102,9 @@ def _first_calls(
     ranks: Mapping[int, int],
     callable_first: Callable[[FirstCall], bool],
 ) -> list[FirstCall]:
-    """The best supplier of each open input, in the order of the inputs; none where no claim is safe: the supplier must find the object,
-    or make it where the answer wants that first. Tools that find come first, then those of the answer, then the surest.
-
-    :param open_inputs: required inputs that the request does not give.
-    :param ranks: number of each tool of the answer → its rank; executed tools have rank 0.
-    :param callable_first: whether the request gives what a tool requires, or the consumer requires it too, beside the value itself.
-    """
+    """The best supplier of each open input, in the order of the inputs; none where no claim is safe: the supplier must
+    find the object, or make it where the answer wants that first. Tools that find come first, then those of the answer,
+    then the surest. ``ranks``: number of each tool of the answer → its rank; executed tools have rank 0."""
     wanted = {each.name: each for each in open_inputs if not _is_said(facts, each)}
     claims: list[tuple[tuple[bool, bool, int, int, int], FirstCall]] = []
     for edge, supplier, _ in supplier_edges(snapshot, tool) if wanted else ():
@@ -133,13 +115,8 @@ def _first_calls(
         # A value of a list: the supplier need not know the object already.
         finds = "[]" in record.output and not its_words & _CREATES
         if record.parameter in wanted and (finds or (not outside and ranks[supplier] < min(ranks[tool], 2))):
-            order = (
-                not finds,
-                outside,
-                -round(confidence * _CONFIDENCE_STEPS),
-                -len(its_words.intersection(facts.name)),
-                supplier,
-            )
+            its_name = len(its_words.intersection(facts.name))
+            order = (not finds, outside, -round(confidence * _CONFIDENCE_STEPS), -its_name, supplier)
             claims.append((order, FirstCall(supplier, wanted[record.parameter])))
     claims.sort(key=lambda each: each[0])
     found = []
@@ -161,48 +138,44 @@ MAX_WORDS = 25
 _MAX_NAME_CHARS = 60
 _MAX_ID_CHARS = 120
 _MAX_VALUE_CHARS = 32
+# How many values, suppliers and open inputs a line shows; the first of these that fits.
 _SHOWN = ((2, 2, 3), (2, 2, 2), (1, 2, 2), (1, 1, 2), (1, 1, 1), (0, 1, 1), (0, 1, 0), (0, 0, 0))
-"""How many values, suppliers and open inputs a line shows; the first of these that fits."""
 
 
 class _Inputs(NamedTuple):
-    """Where the inputs of a tool come from.
-
-    :param given: input → the value of the request or of the caller.
-    :param calls: the tools to call first.
-    :param still: the required inputs that nothing supplies.
-    """
-
-    given: Mapping[str, str]
-    calls: Sequence[FirstCall]
-    still: Sequence[Input]
+    given: Mapping[str, str]  # input → the value of the request or of the caller
+    calls: Sequence[FirstCall]  # the tools to call first
+    still: Sequence[Input]  # the required inputs that nothing supplies
 
 
 class Explainer:
-    """Explains the tools of one answer.
-
-    :param returned: numbers of the returned tools, best first.
-    """
+    """Explains the tools of one answer. ``returned``: numbers of the returned tools, best first."""
 
     def __init__(self, context: QueryContext, returned: Sequence[int]) -> None:
         self._context = context
         self._text = context.query.text
         self._ranks = {tool: 0 for tool in context.done} | {tool: rank for rank, tool in enumerate(returned, start=1)}
         values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
-        self._given = GivenInputs(
-            given_values(self._text, values), named_nouns(self._text, self._is_word), context.request.have
-        )
+        is_word = context.snapshot.fields["whole"].frequency
+        given, nouns = given_values(self._text, values), named_nouns(self._text, is_word)
+        self._given = GivenInputs(given, nouns, context.request.have)
         self._known: dict[int, _Inputs] = {}
         self._words = _request_words(self._text, [(value.start, value.end) for value in values])
 
     def explain(self, tool: int) -> str:
         """The line of one tool; of what it could say, the later parts give way where it would be longer than 25 words."""
-        facts = tool_facts(self._context.snapshot, tool)
-        phrase = _matched_phrase(self._text, self._words, facts.name, facts.description, self._rarity)
+        context = self._context
+        facts = tool_facts(context.snapshot, tool)
+        rarity = context.snapshot.fields["whole"].idf
+        phrase = _matched_phrase(self._text, self._words, facts.name, facts.description, rarity)
         matched = f'matches "{phrase}"' if phrase else ""
-        opening = [part for part in (matched, self._served(tool), self._used(tool)) if part] or [
-            self._said(tool) or "near in meaning"
-        ]
+        count = context.past_sessions.get(tool)
+        used = f"used for {count} similar request{'s' if count > 1 else ''}" if count else ""
+        opening = [part for part in (matched, self._served(tool), used) if part]
+        if not opening:  # the first everyday phrase that has a word of the request
+            phrases = phrases_of(context.snapshot.tool(tool)) if context.phrases is not None else ()
+            said = next((each for each in phrases if context.query.weights.keys() & set(terms(each))), "")
+            opening = [f'people say "{_cut(said, _MAX_NAME_CHARS)}"' if said else "near in meaning"]
         for shown in _SHOWN:
             line = "; ".join((*opening, *self._parts(self._inputs(tool), shown)))
             if len(line.split()) <= MAX_WORDS:
@@ -221,14 +194,17 @@ class Explainer:
                 if each not in facts.surroundings and not self._given.may_give(each, given.values())
             ]
             needed = {each.terms for each in facts.required}
-            calls = _first_calls(
-                self._context.snapshot,
-                tool,
-                facts,
-                open_inputs,
-                self._ranks,
-                lambda call: self._can_call(call.supplier, needed - {call.parameter.terms}),
-            )
+
+            def callable_first(call: FirstCall) -> bool:
+                """Whether a tool was called, or can be with what the request gives and its consumer needs too."""
+                if call.supplier in self._context.done:
+                    return True
+                its_facts = tool_facts(self._context.snapshot, call.supplier)
+                has, too = self._given.of(call.supplier, its_facts), needed - {call.parameter.terms}
+                return all(each.name in has or each.terms in too for each in its_facts.required)
+
+            snapshot, ranks = self._context.snapshot, self._ranks
+            calls = _first_calls(snapshot, tool, facts, open_inputs, ranks, callable_first)
             supplied = {call.parameter.name for call in calls}
             self._known[tool] = _Inputs(given, calls, [each for each in missing if each.name not in supplied])
         return self._known[tool]
@@ -254,17 +230,6 @@ class Explainer:
             found = found or line
         return found
 
-    def _said(self, tool: int) -> str:
-        """The first everyday phrase of a tool that has a word of the request; empty where none has."""
-        phrases = phrases_of(self._context.snapshot.tool(tool)) if self._context.phrases is not None else ()
-        said = next((each for each in phrases if self._context.query.weights.keys() & set(terms(each))), "")
-        return f'people say "{_cut(said, _MAX_NAME_CHARS)}"' if said else ""
-
-    def _used(self, tool: int) -> str:
-        """What past requests say of a tool; empty where they do not."""
-        count = self._context.past_sessions.get(tool)
-        return f"used for {count} similar request{'s' if count > 1 else ''}" if count else ""
-
     def _parts(self, inputs: _Inputs, shown: tuple[int, int, int]) -> Iterator[str]:
         values, suppliers, still = shown
         for name, value in [(name, value) for name, value in inputs.given.items() if value.strip()][:values]:
@@ -278,20 +243,6 @@ class Explainer:
         if names and still:
             more = f" and {len(names) - still} more" if len(names) > still else ""
             yield f"needs {', '.join(names[:still])}{more}"
-
-    def _can_call(self, tool: int, needed: Collection[tuple[str, ...]]) -> bool:
-        """Whether a tool was called, or can be with what the request gives and with the inputs that its consumer needs too."""
-        if tool in self._context.done:
-            return True
-        facts = tool_facts(self._context.snapshot, tool)
-        given = self._given.of(tool, facts)
-        return all(each.name in given or each.terms in needed for each in facts.required)
-
-    def _is_word(self, term: str) -> bool:
-        return self._context.snapshot.fields["whole"].frequency(term) > 0
-
-    def _rarity(self, term: str) -> float:
-        return self._context.snapshot.fields["whole"].idf(term)
 
 
 def _cut(text: str, most: int) -> str:

@@ -18,8 +18,6 @@ from retrieval.snapshot.reader import Snapshot
 _MAX_ENTRIES = 8
 _MAX_EDGES = 12
 _MAX_TEXT_CHARS = 120
-_CONTEXT = "context"
-_BINDING_PREDICATES = ("supplies", "resolved_by", "depends_on")
 
 
 def explain(
@@ -30,12 +28,7 @@ def explain(
     features: Mapping[str, float],
     shown: Callable[[EntryNode], EntryMatch],
 ) -> Reasons:
-    """Why a tool was returned: at most eight entry nodes and the twelve most specific edges between them and the tool.
-
-    :param returned: numbers of all returned tools.
-    :param features: the tool's features.
-    :param shown: :func:`entry_match`; the tools of an answer share most entry nodes.
-    """
+    """Why a tool was returned: at most eight entry nodes and the twelve most specific edges between them and the tool."""
     snapshot = context.snapshot
     edges, others = _edges_at(snapshot, tool)
     connecting = np.isin(others, [entry.node for entry in context.entries]) & (others != tool)
@@ -44,39 +37,47 @@ def explain(
     matches = [entry for entry in context.entries if entry.node in connected]
     matches.sort(key=lambda entry: (entry.kind != "ngram", -entry.score, entry.node))
     most_specific = np.lexsort((edges, snapshot.tool_degrees[others]))[:_MAX_EDGES]  # nodes that few tools touch first
+    edges = edges[most_specific].tolist()
     return Reasons(
         entries=tuple(map(shown, matches[:_MAX_ENTRIES])),
-        edges=tuple(_traversed(snapshot, int(edge)) for edge in edges[most_specific]),
+        edges=tuple(traversed_edge(snapshot, edge, _declared_at(snapshot, edge)) for edge in edges),
         features=features,
         bindings=_parameter_bindings(snapshot, tool, returned),
     )
 
 
-def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
-    """An entry node as an answer shows it."""
-    return EntryMatch(
-        node=snapshot.node_key(entry.node),
-        kind=entry.kind,
-        text=entry.text or snapshot.node_text(entry.node)[:_MAX_TEXT_CHARS],
-        score=round(entry.score, 6),
-        origin=_alias_origin(snapshot, entry) if entry.text else "",
+def traversed_edge(snapshot: Snapshot, edge: int, origin: str = "") -> TraversedEdge:
+    """An edge as an answer shows it."""
+    adjacency = snapshot.adjacency
+    return TraversedEdge(
+        head=snapshot.node_key(adjacency.head(edge)),
+        predicate=snapshot.predicates[adjacency.predicates[edge]],
+        tail=snapshot.node_key(adjacency.tail(edge)),
+        confidence=round(float(adjacency.confidences[edge]), 6),
+        origin=origin,
     )
 
 
-def _alias_origin(snapshot: Snapshot, entry: EntryNode) -> str:
-    """Where it is declared that the words of the request mean the node; empty where they are its own name."""
-    aliases = snapshot.nodes[entry.node].aliases
-    if not aliases or name_key(snapshot.node_key(entry.node).partition(":")[2]) == entry.text:
-        return ""
-    return next((origin for alias, origin in aliases if name_key(alias) == entry.text), "")
+def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
+    """An entry node as an answer shows it; its origin is where it is declared that the words of the request mean it,
+    empty where they are its own name."""
+    key, origin = snapshot.node_key(entry.node), ""
+    if entry.text and (aliases := snapshot.nodes[entry.node].aliases):
+        if name_key(key.partition(":")[2]) != entry.text:
+            origin = next((origin for alias, origin in aliases if name_key(alias) == entry.text), "")
+    return EntryMatch(
+        node=key,
+        kind=entry.kind,
+        text=entry.text or snapshot.node_text(entry.node)[:_MAX_TEXT_CHARS],
+        score=round(entry.score, 6),
+        origin=origin,
+    )
 
 
 def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[ParameterBinding, ...]:
-    """For each required input of a tool, the best returned tool that can supply it; inputs without supplier are listed too.
-
-    Optional inputs are listed where an edge names them. A context parameter has no supplier: the request or the caller's
-    configuration gives its value.
-    """
+    """For each required input of a tool, the best returned tool that can supply it; inputs without supplier are listed
+    too. Optional inputs are listed where an edge names them. A context parameter has no supplier: the request or the
+    caller's configuration gives its value."""
     best: dict[str, ParameterBinding] = {}
     for binding in _bindings(snapshot, tool, returned):
         known = best.get(binding.parameter)
@@ -85,7 +86,7 @@ def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) 
     facts = tool_facts(snapshot, tool)
     for name in facts.context:
         best[name] = ParameterBinding(
-            parameter=name, kind=_CONTEXT, origin=facts.origins.get(f"{CONTEXT_PARAMETERS}.{name}", "")
+            parameter=name, kind="context", origin=facts.origins.get(f"{CONTEXT_PARAMETERS}.{name}", "")
         )
     listed = [best.pop(name, ParameterBinding(parameter=name)) for name in facts.required_names]
     return (*listed, *(best[name] for name in sorted(best)))
@@ -100,7 +101,7 @@ def _bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> Iterato
         predicate = snapshot.predicates[adjacency.predicates[edge]]
         # An edge "supplies" points to the tool whose input is filled; the other two point away from it.
         fills = adjacency.tail(edge) == tool if predicate == "supplies" else adjacency.head(edge) == tool
-        if predicate in _BINDING_PREDICATES and fills:
+        if predicate in ("supplies", "resolved_by", "depends_on") and fills:
             record = snapshot.edges[edge]
             yield ParameterBinding(
                 parameter=record.parameter,
@@ -124,14 +125,3 @@ def _edges_at(snapshot: Snapshot, node: int) -> tuple[NDArray[np.int64], NDArray
     adjacency = snapshot.adjacency
     edges = np.concatenate((adjacency.out_edges(node), adjacency.in_edges_of(node)))
     return edges.astype(np.int64), adjacency.neighbours(node).astype(np.int64)
-
-
-def _traversed(snapshot: Snapshot, edge: int) -> TraversedEdge:
-    adjacency = snapshot.adjacency
-    return TraversedEdge(
-        head=snapshot.node_key(adjacency.head(edge)),
-        predicate=snapshot.predicates[adjacency.predicates[edge]],
-        tail=snapshot.node_key(adjacency.tail(edge)),
-        confidence=round(float(adjacency.confidences[edge]), 6),
-        origin=_declared_at(snapshot, edge),
-    )

@@ -19,16 +19,13 @@ from retrieval.snapshot.reader import Snapshot
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a tool.
-
-    :param location: as in :class:`ontology.tool.Parameter`.
-    """
+    """An input of a tool."""
 
     name: str
-    required: bool
-    location: str
-    enum: tuple[str, ...]
-    type: str
+    required: bool = False
+    location: str = ""  # as in Parameter
+    enum: tuple[str, ...] = ()
+    type: str = ""
 
     @cached_property
     def short(self) -> str:
@@ -68,28 +65,17 @@ class Input:
 
 @dataclass(frozen=True)
 class ToolFacts:
-    """A tool.
+    """A tool."""
 
-    :param name: index terms of its title and its name.
-    :param verb: the first word of its title.
-    :param object: the last index term of its title.
-    :param description: index terms of its description.
-    :param inputs: without those that name the surroundings of a call.
-    :param surroundings: the required ones of those.
-    :param context: the names of all of those.
-    :param required_names: the names of all required inputs.
-    :param origins: what an overlay file says of the tool → ``FILE:LINE``.
-    """
-
-    name: tuple[str, ...]
-    verb: str
-    object: str
-    description: frozenset[str]
-    inputs: tuple[Input, ...]
-    surroundings: tuple[Input, ...]
-    context: tuple[str, ...]
-    required_names: tuple[str, ...]
-    origins: Mapping[str, str]
+    name: tuple[str, ...]  # index terms of its title and its name
+    verb: str  # the first word of its title
+    object: str  # the last index term of its title
+    description: frozenset[str]  # index terms of its description
+    inputs: tuple[Input, ...]  # without those that name the surroundings of a call
+    surroundings: tuple[Input, ...]  # the required ones of those
+    context: tuple[str, ...]  # the names of all of those
+    required_names: tuple[str, ...]  # the names of all required inputs
+    origins: Mapping[str, str]  # what an overlay file says of the tool → ``FILE:LINE``
 
     @property
     def required(self) -> tuple[Input, ...]:
@@ -145,19 +131,19 @@ def _facts(row: Any) -> ToolFacts:
 
 
 # Chosen, not tuned.
+# Kinds of value that may identify anything.
 _IDENTIFIERS = frozenset(("identifier", "uuid", "arn", "hex digest", "integer", "code", "repository", "slug"))
-"""Kinds of value that may identify anything."""
+# Kinds of value that an input with such a name takes.
 _NAMED = {
     "email": ("email", "mail"),
     "url": ("url", "link", "uri"),
     "iban": ("iban",),
     "repository": ("repo", "repository"),
 }
-"""Kinds of value that an input with such a name takes."""
+# Inputs that take the part before the slash of ``acme/webshop``, where another takes the part after it.
 _OWNERS = frozenset(("owner", "org", "organization", "workspace", "namespace"))
-"""Inputs that take the part before the slash of ``acme/webshop``, where another takes the part after it."""
+# Last words of inputs whose value is what the request says.
 _FREE = frozenset(("query", "q", "search", "keyword", "text", "prompt", "question"))
-"""Last words of inputs whose value is what the request says."""
 _NUMBERS = frozenset(("integer", "identifier"))
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
 _SLUG = re.compile(r"(?<![\w/.:@-])[a-z0-9]{1,40}(?:[-_][a-z0-9]{1,40}){1,6}(?![\w/:@-])")
@@ -172,19 +158,14 @@ _IS = frozenset({"is", "are", "was", "with", "called"})
 
 @dataclass(frozen=True, slots=True)
 class GivenValue:
-    """A value of the request.
+    """A value of the request."""
 
-    :param kind: as in :class:`retrieval.query.typed_values.TypedValue`, or ``slug``: a name like ``reporting-stage``.
-    :param noun: the index terms of the words before it, in the same part of the sentence, without those like *number*, *called*.
-    :param entities: index terms of what values of its shape identify; empty where the shape says nothing.
-    :param uses: (tool, input) whose shape it has.
-    """
-
-    kind: str
+    kind: str  # as in TypedValue, or ``slug``: a name like ``reporting-stage``
     text: str
+    # the index terms of the words before it, in the same part of the sentence, without those like *number*, *called*
     noun: tuple[str, ...]
-    entities: frozenset[str]
-    uses: frozenset[tuple[int, str]]
+    entities: frozenset[str]  # index terms of what values of its shape identify; empty where the shape says nothing
+    uses: frozenset[tuple[int, str]]  # (tool, input) whose shape it has
 
 
 def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, ...]:
@@ -197,52 +178,44 @@ def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, .
     )
 
 
-def named_nouns(text: str, is_word: Callable[[str], bool] = lambda term: False) -> frozenset[str]:
+def named_nouns(text: str, is_word: Callable[[str], object] = lambda term: False) -> frozenset[str]:
     """The index terms of the words that another word follows which may be a name: no stop word, no verb and no value.
-
-    :param is_word: whether an index term is a word of the catalogue: in lower case it is no name ("order items").
-    """
+    ``is_word``: whether an index term is a word of the catalogue: in lower case it is no name ("order items")."""
     found: set[str] = set()
     words = list(_WORD.finditer(text))[:_MAX_READ]
     for first, second in pairwise(words):
         name = second[0].lower()
-        ordinary = (
-            name in STOP_WORDS or is_verb(verb_lemma(name)) or (second[0] == name and any(map(is_word, terms(name))))
-        )
+        ordinary = _is_ordinary(name) or (second[0] == name and any(map(is_word, terms(name))))
         if text[first.end() : second.start()] == " " and not ordinary:
             found.update(terms(first[0]))
     return frozenset(found)
 
 
+def _is_ordinary(word: str) -> bool:
+    return word in STOP_WORDS or is_verb(verb_lemma(word))
+
+
 def _given(text: str, value: TypedValue) -> GivenValue:
     # The shape of a kind (a UUID) and a widened one say nothing of the entity.
     exact = [use for match in value.matches if not match.shape.kind for use in match.uses if not use.is_widened]
+    # An identifier may read as a name that people give: ``shop-prod-0315``.
+    is_slug = value.kind == "identifier" and _SLUG.fullmatch(value.text) and _NAME_PART.match(value.text)
+    # A bare number may count what follows it, or be of an address: "250 registrants", "10 Downing Street".
+    after = re.match(r"\s([A-Za-z]\w*)", text[value.end : value.end + _BEFORE])
+    is_short = value.text.isdigit() and len(value.text) <= _COUNT_DIGITS
+    is_count = is_short and after is not None and not _is_ordinary(after[1].lower())
     return GivenValue(
-        kind="slug" if _is_slug(value) else value.kind,
+        kind="slug" if is_slug else value.kind,
         text=value.content,
-        noun=() if _is_count(text, value) else _noun_before(text, value.start),
+        noun=() if is_count else _noun_before(text, value.start),
         entities=frozenset(term for use in exact for term in terms(use.entity)),
         uses=frozenset((use.tool, use.parameter) for use in exact if not use.output),
     )
 
 
-def _is_slug(value: TypedValue) -> bool:
-    """Whether an identifier reads as a name that people give: ``shop-prod-0315``."""
-    return value.kind == "identifier" and bool(_SLUG.fullmatch(value.text)) and bool(_NAME_PART.match(value.text))
-
-
-def _is_count(text: str, value: TypedValue) -> bool:
-    """Whether a bare number counts what follows it, or is of an address: "250 registrants", "10 Downing Street"."""
-    after = re.match(r"\s([A-Za-z]\w*)", text[value.end : value.end + _BEFORE])
-    if not value.text.isdigit() or len(value.text) > _COUNT_DIGITS or after is None:
-        return False
-    word = after[1].lower()
-    return word not in STOP_WORDS and not is_verb(verb_lemma(word))
-
-
 def _noun_before(text: str, start: int) -> tuple[str, ...]:
     before = _BREAK.split(text[max(0, start - _BEFORE) : start])[-1]
-    last = before.split()[-1].lower() if before.split() else ""
+    last = (before.lower().split() or [""])[-1]
     if last in STOP_WORDS and last not in _IS and last not in _SAYS_NAME:
         return ()  # "from our warehouse to 10 Downing Street"
     return tuple(term for term in terms(before) if term not in _SAYS_NAME)
@@ -250,16 +223,12 @@ def _noun_before(text: str, start: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GivenInputs:
-    """What one request gives.
+    """What one request gives."""
 
-    :param values: of the request.
-    :param named: index terms of nouns that a name follows at once: *table* in "a table sessions with two columns".
-    :param have: what the caller knows already: name → value, which may be empty.
-    """
-
-    values: Sequence[GivenValue]
+    values: Sequence[GivenValue]  # of the request
+    # index terms of nouns that a name follows at once: *table* in "a table sessions with two columns"
     named: frozenset[str]
-    have: Mapping[str, str]
+    have: Mapping[str, str]  # what the caller knows already: name → value, which may be empty
 
     def of(self, tool: int, facts: ToolFacts) -> dict[str, str]:
         """Input → the value that fills it; empty for a value that the caller keeps. A value fills one input."""
@@ -284,13 +253,9 @@ class GivenInputs:
         return found
 
     def missing(self, facts: ToolFacts, given: Mapping[str, str]) -> tuple[Input, ...]:
-        """The required inputs for which the request surely has no value, those that name the surroundings last.
-
-        A value that fills no input may be meant for one that no rule found (``merge PR 42``): for one, and not for all of them.
-        What is searched for is what the request says.
-
-        :param given: input → the value that fills it.
-        """
+        """The required inputs for which the request surely has no value, those that name the surroundings last. A value
+        that fills no input may be meant for one that no rule found (``merge PR 42``): for one, and not for all of them.
+        What is searched for is what the request says. ``given``: input → the value that fills it."""
         left = [value for value in self.values if value.text not in given.values()]
         found = []
         for needed in (*facts.required, *facts.surroundings):
@@ -307,11 +272,9 @@ class GivenInputs:
         return tuple(found)
 
     def may_give(self, needed: Input, given: Collection[str]) -> bool:
-        """Whether the request may have a value for an input that no rule found: a name after its noun, or an identifier of which
-        nothing says what it identifies; for an input that is no opaque id, also a name like ``reporting-stage``.
-
-        :param given: the values that fill inputs.
-        """
+        """Whether the request may have a value for an input that no rule found: a name after its noun, or an identifier
+        of which nothing says what it identifies; for an input that is no opaque id, also a name like
+        ``reporting-stage``."""
         return bool(self.named.intersection(needed.entity[-1:])) or any(
             value.kind in _IDENTIFIERS
             and value.text not in given
@@ -339,9 +302,8 @@ def _may_be(value: GivenValue, needed: Input) -> bool:
 
 
 def _fits_shape(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) -> bool:
-    """Whether the input shows values of this shape; where the noun before the value names one of several entities of the shape, only
-    inputs of that entity.
-    """
+    """Whether the input shows values of this shape; where the noun before the value names one of several entities of
+    the shape, only inputs of that entity."""
     said = value.noun[-1:]
     named = bool(said) and said[0] in value.entities
     return (tool, needed.name) in value.uses and (not named or said[0] in needed.entity)

@@ -18,24 +18,15 @@ _MOST_EDGES = 0.5  # above this share of the edges one pass over all of them is 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """The edges of a snapshot's graph, by node. Each field is an array file of the snapshot.
+    """The edges of a snapshot's graph, by node. Each field is an array file of the snapshot."""
 
-    :param heads: the head node of each edge, ascending, int32 [edges].
-    :param tails: the tail node of each edge, int32 [edges].
-    :param predicates: the predicate number of each edge, uint8 [edges].
-    :param confidences: the confidence of each edge, in [0, 1], float32 [edges].
-    :param out_pointers: start and end of the outgoing edges of each node, int64 [nodes + 1].
-    :param in_pointers: the same of its incoming edges in ``in_edges``.
-    :param in_edges: numbers of the edges by tail, then number, int32 [edges].
-    """
-
-    heads: NDArray[np.int32]
-    tails: NDArray[np.int32]
-    predicates: NDArray[np.uint8]
-    confidences: NDArray[np.float32]
-    out_pointers: NDArray[np.int64]
-    in_pointers: NDArray[np.int64]
-    in_edges: NDArray[np.int32]
+    heads: NDArray[np.int32]  # the head node of each edge, ascending, int32 [edges]
+    tails: NDArray[np.int32]  # the tail node of each edge, int32 [edges]
+    predicates: NDArray[np.uint8]  # the predicate number of each edge, uint8 [edges]
+    confidences: NDArray[np.float32]  # the confidence of each edge, in [0, 1], float32 [edges]
+    out_pointers: NDArray[np.int64]  # start and end of the outgoing edges of each node, int64 [nodes + 1]
+    in_pointers: NDArray[np.int64]  # the same of its incoming edges in ``in_edges``
+    in_edges: NDArray[np.int32]  # numbers of the edges by tail, then number, int32 [edges]
 
     def subset(self, edges: NDArray[np.int64]) -> Adjacency:
         """Return the same nodes with only these edges, renumbered; ``edges`` are edge numbers, ascending, int64."""
@@ -69,10 +60,8 @@ class Adjacency:
         return np.concatenate((out, self.heads[self.in_edges_of(node)]))
 
     def with_neighbours(self, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the mask extended by all nodes one edge away, bool [nodes].
-
-        The edges of the nodes are read, or, where these are most of them, all edges in their order.
-        """
+        """Return the mask extended by all nodes one edge away, bool [nodes]. The edges of the nodes are read, or, where
+        these are most of them, all edges in their order."""
         extended, chosen = nodes.copy(), np.flatnonzero(nodes)
         edges = sum(int((ends[chosen + 1] - ends[chosen]).sum()) for ends in (self.out_pointers, self.in_pointers))
         if edges > len(self.heads) * _MOST_EDGES:
@@ -82,6 +71,14 @@ class Adjacency:
         extended[self.tails[_ranges(self.out_pointers, chosen)]] = True
         extended[self.heads[self.in_edges[_ranges(self.in_pointers, chosen)]]] = True
         return extended
+
+    def around(self, tools: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the mask of some tools, the first nodes, and of all other nodes one edge away, bool [nodes]."""
+        nodes = np.zeros(len(self.out_pointers) - 1, dtype=bool)
+        nodes[: len(tools)] = tools
+        nodes = self.with_neighbours(nodes)
+        nodes[: len(tools)] = tools
+        return nodes
 
     def degree(self, node: int) -> int:
         """Return the number of edges of a node, in both directions."""

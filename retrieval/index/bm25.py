@@ -16,7 +16,6 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,18 +33,14 @@ _LONGEST_WORD = 40  # a longer one has no other form, and is not kept
 STOP_WORDS = stop_words("index")
 
 
-def _term(word: str) -> str:
-    return _short_term(word) if len(word) <= _LONGEST_WORD else word
-
-
 @lru_cache(maxsize=200_000)
-def _short_term(word: str) -> str:
+def _term(word: str) -> str:
     return verb_lemma(noun_lemma(word))
 
 
 def terms(text: str) -> list[str]:
     """Return the index terms of a text: lower-case words without stop words, lemmatised, in order."""
-    return [_term(word) for word in words(text) if word not in STOP_WORDS]
+    return [_term(word) if len(word) <= _LONGEST_WORD else word for word in words(text) if word not in STOP_WORDS]
 
 
 def name_key(name: str) -> str:
@@ -55,34 +50,25 @@ def name_key(name: str) -> str:
 
 
 def ngrams(texts: Sequence[str], abbreviations: Mapping[str, str]) -> list[str]:
-    """Return the distinct canonical trigrams, bigrams and unigrams of parts of a request, longest first, then in text order.
-
-    Each n-gram also occurs with its first word as a verb lemma (``sending reminders`` matches ``send reminder``).
-    N-grams that consist of stop words and numbers are left out.
-    """
-    parts: list[list[str]] = []
+    """Return the distinct canonical trigrams, bigrams and unigrams of parts of a request, longest first, then in text
+    order. Each n-gram also occurs with its first word as a verb lemma (``sending reminders`` matches ``send
+    reminder``). N-grams that consist of stop words and numbers are left out."""
+    parts: list[tuple[list[str], list[str]]] = []
     left = _MAX_TOKENS
     for text in texts:
-        parts.append(expand(words(text), abbreviations)[:left])
-        left -= len(parts[-1])
+        tokens = expand(words(text), abbreviations)[:left]
+        parts.append((tokens, list(map(noun_lemma, tokens))))
+        left -= len(tokens)
     found: dict[str, None] = {}
     for size in range(MAX_NGRAM, 0, -1):
-        for tokens in parts:
-            found.update(dict.fromkeys(_of_size(tokens, size)))
+        for tokens, nouns in parts:
+            for start in range(len(tokens) - size + 1):
+                if all(token in STOP_WORDS or token.isdigit() for token in tokens[start : start + size]):
+                    continue
+                rest = nouns[start + 1 : start + size]
+                found[" ".join((nouns[start], *rest))] = None
+                found[" ".join((verb_lemma(tokens[start]), *rest))] = None
     return list(found)
-
-
-def _of_size(tokens: Sequence[str], size: int) -> Iterator[str]:
-    nouns = [noun_lemma(token) for token in tokens]
-    for start in range(len(tokens) - size + 1):
-        if not _no_content(tokens[start : start + size]):
-            rest = nouns[start + 1 : start + size]
-            yield " ".join((nouns[start], *rest))
-            yield " ".join((verb_lemma(tokens[start]), *rest))
-
-
-def _no_content(tokens: Sequence[str]) -> bool:
-    return all(token in STOP_WORDS or token.isdigit() for token in tokens)
 
 
 _K1 = 1.5
@@ -103,18 +89,12 @@ def hash_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Postings:
-    """The inverted index of one field of all tools.
+    """The inverted index of one field of all tools."""
 
-    :param terms: hashes of the terms, ascending, uint64 [terms].
-    :param pointers: start and end of the postings of each term, int64 [terms + 1].
-    :param docs: tool numbers, ascending for each term, int32 [postings].
-    :param weights: score that the term adds to the tool, > 0, float32 [postings].
-    """
-
-    terms: NDArray[np.uint64]
-    pointers: NDArray[np.int64]
-    docs: NDArray[np.int32]
-    weights: NDArray[np.float32]
+    terms: NDArray[np.uint64]  # hashes of the terms, ascending, uint64 [terms]
+    pointers: NDArray[np.int64]  # start and end of the postings of each term, int64 [terms + 1]
+    docs: NDArray[np.int32]  # tool numbers, ascending for each term, int32 [postings]
+    weights: NDArray[np.float32]  # score that the term adds to the tool, > 0, float32 [postings]
 
 
 _COUNTED = np.dtype([("term", "<u8"), ("count", "<u4")])
@@ -152,32 +132,10 @@ def postings_of(counted: Sequence[NDArray[np.void]]) -> Postings:
     )
 
 
-def pack_postings(entries: Mapping[str, Sequence[tuple[int, float]]]) -> Postings:
-    """Return the postings for given weights.
-
-    :param entries: map from a term to its (tool number, weight > 0) pairs, ascending by number.
-    """
-    keyed = sorted((hash_text(term), rows) for term, rows in entries.items())
-    pointers = np.zeros(len(keyed) + 1, dtype=np.int64)
-    np.cumsum([len(rows) for _, rows in keyed], out=pointers[1:])
-    flat = [row for _, rows in keyed for row in rows]
-    return Postings(
-        terms=np.asarray([key for key, _ in keyed], dtype=np.uint64),
-        pointers=pointers,
-        docs=np.asarray([number for number, _ in flat], dtype=np.int32),
-        weights=np.asarray([weight for _, weight in flat], dtype=np.float32),
-    )
-
-
 def write_postings(folder: Path, field: str, postings: Postings) -> None:
     """Write the postings of one field."""
     for part in fields(Postings):
         np.save(folder / f"bm25.{field}.{part.name}.npy", getattr(postings, part.name))
-
-
-def read_bm25(folder: Path, field: str, size: int) -> Bm25Index:
-    """Open the memory-mapped index of one field of ``size`` tools."""
-    return Bm25Index(read_postings(folder, field), size)
 
 
 def read_postings(folder: Path, field: str) -> Postings:
@@ -196,12 +154,9 @@ class Bm25Index:
         self._rescaled = False
 
     def restricted(self, visible: NDArray[np.bool_], *, rescaled: bool = True) -> Bm25Index:
-        """Return the index of some of the tools alone, under the same numbers: the others have no terms.
-
-        Frequencies are those among these tools; the mean length of the field stays that of all.
-
-        :param visible: these tools, bool [size].
-        :param rescaled: whether the weights follow the frequencies; False for weights that are not made of them.
+        """Return the index of some of the tools alone, under the same numbers: the others have no terms. Frequencies
+        are those among these tools; the mean length of the field stays that of all. ``visible``: these tools, bool
+        [size]. ``rescaled``: whether the weights follow the frequencies; False for weights that are not made of them.
         """
         index = copy.copy(self)
         index._visible, index._counted, index._rescaled = visible, int(np.count_nonzero(visible)), rescaled
@@ -226,20 +181,16 @@ class Bm25Index:
         return _idf(self._counted, self.frequency(term))
 
     def scores(self, query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
-        """Return the BM25 score of every tool, float32 [size], >= 0.
-
-        :param query_terms: terms, of which a repeated one counts each time; or term → how much it counts, > 0.
-        """
+        """Return the BM25 score of every tool, float32 [size], >= 0. ``query_terms``: terms, of which a repeated one
+        counts each time; or term → how much it counts, > 0."""
         scores = np.zeros(self.size, dtype=np.float32)
         for docs, weights in self._found(query_terms):
             scores[docs] += weights
         return scores
 
     def scores_of(self, tools: NDArray[np.int64], query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
-        """Return the BM25 scores of these tools, float32 [tools]; the same bits as :meth:`scores` gives.
-
-        A few of many tools are looked up in the postings, which takes no time for the tools that are not asked for.
-        """
+        """Return the BM25 scores of these tools, float32 [tools]; the same bits as :meth:`scores` gives. A few of many
+        tools are looked up in the postings, which takes no time for the tools that are not asked for."""
         if self.size <= SPARSE_FROM * len(tools):
             return self.scores(query_terms)[tools]
         scores = np.zeros(len(tools), dtype=np.float32)
@@ -252,13 +203,9 @@ class Bm25Index:
     def best(
         self, query_terms: Sequence[str] | Mapping[str, float], count: int, *, allowed: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int64]:
-        """Return the ``count`` tools with the highest scores, ascending by number, int64; fewer where fewer have any term.
-
-        Of equal scores at the end, those of the lower numbers.
-
-        :param count: from 1.
-        :param allowed: the tools that may be returned, bool, at least [size]; None allows all.
-        """
+        """Return the ``count`` tools with the highest scores, ascending by number, int64; fewer where fewer have any
+        term. Of equal scores at the end, those of the lower numbers. ``allowed``: the tools that may be returned, bool,
+        at least [size]; None allows all."""
         scores = self.scores(query_terms)
         if allowed is not None:
             scores[~allowed[: self.size]] = 0.0
@@ -306,34 +253,22 @@ def params_text(tool: Tool) -> str:
     return f"{inputs} {' '.join(output.name for output in tool.returns)}"
 
 
-def _returns_text(tool: Tool) -> str:
-    """Return the text of the outputs: their names and descriptions (200 characters each)."""
-    return " ".join(f"{output.name} {output.description[:_FILTER_CHARS]}" for output in tool.returns)
-
-
-def _values_text(tool: Tool) -> str:
-    """Return the enumerated values of the inputs."""
-    return " ".join(str(value) for parameter in tool.parameters for value in parameter.enum)
-
-
 def whole_text(tool: Tool) -> str:
     """Return title, description and parameters of a tool as one document."""
     return f"{tool_text(tool)} {params_text(tool)}"
 
 
+# Map from each field with a BM25 index to the function that returns its text; descriptions of outputs have 200 characters.
 FIELDS: Mapping[str, Callable[[Tool], str]] = {
     "text": tool_text,
     "params": params_text,
-    "returns": _returns_text,
-    "values": _values_text,
+    "returns": lambda tool: " ".join(f"{each.name} {each.description[:_FILTER_CHARS]}" for each in tool.returns),
+    "values": lambda tool: " ".join(str(value) for parameter in tool.parameters for value in parameter.enum),
     "whole": whole_text,
 }
-"""Map from each field with a BM25 index to the function that returns its text."""
-NAMES = "names"
-"""Name of the index of :mod:`retrieval.index.bm25`."""
+NAMES = "names"  # Name of the index of :mod:`retrieval.index.bm25`
 
-EFFECT_KEY = "effect"
-"""Key of filters: what a call does, see :mod:`ontology.tool_effects`."""
+EFFECT_KEY = "effect"  # Key of filters: what a call does, see :mod:`ontology.tool_effects`
 
 
 def filter_pairs(tool: Tool) -> Iterator[tuple[str, str]]:
@@ -344,15 +279,10 @@ def filter_pairs(tool: Tool) -> Iterator[tuple[str, str]]:
         if key == EFFECT_KEY or "=" in key:
             continue
         for one in value if isinstance(value, (list, tuple)) else (value,):
-            text = _plain(one)
-            if text is not None and len(text) <= _FILTER_CHARS:
-                yield key, text
-
-
-def _plain(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, (str, int, float)) else None
+            if isinstance(one, (str, int, float)):
+                text = str(one).lower() if isinstance(one, bool) else str(one)
+                if len(text) <= _FILTER_CHARS:
+                    yield key, text
 
 
 def name_terms(tool: Tool) -> list[str]:
@@ -368,11 +298,7 @@ def field_terms(tool: Tool) -> bytes:
 
 
 def field_postings(tools: Sequence[bytes]) -> Iterator[tuple[str, Postings]]:
-    """Yield each of the :data:`FIELDS` with its postings.
-
-    :param tools: what :func:`field_terms` gave for each tool, in tool order.
-    :raises ValueError: for other bytes.
-    """
+    """Yield each of the :data:`FIELDS` with its postings."""
     head = 4 * len(FIELDS)
     found = [np.frombuffer(each[head:], dtype=_COUNTED) for each in tools]
     sizes = np.frombuffer(b"".join(each[:head] for each in tools), dtype="<u4")
@@ -384,10 +310,7 @@ def field_postings(tools: Sequence[bytes]) -> Iterator[tuple[str, Postings]]:
 
 
 def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
-    """Return for each term the tools with it in their name; the weight is the term's share of the name's IDF, in (0, 1].
-
-    :param names: the terms of each tool's name, in tool order.
-    """
+    """Return for each term the tools with it in their name; the weight is the term's share of the name's IDF, in (0, 1]."""
     frequency = Counter(term for name in names for term in set(name))
     idf = {term: math.log1p(len(names) / (1 + count)) for term, count in frequency.items()}
     entries: dict[str, list[tuple[int, float]]] = {}
@@ -396,17 +319,21 @@ def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
         total = sum(idf[term] for term in distinct)
         for term in distinct:
             entries.setdefault(term, []).append((number, idf[term] / total))
-    return pack_postings(entries)
+    keyed = sorted((hash_text(term), rows) for term, rows in entries.items())
+    flat = [row for _, rows in keyed for row in rows]
+    return Postings(
+        terms=np.asarray([key for key, _ in keyed], dtype=np.uint64),
+        pointers=np.cumsum([0, *(len(rows) for _, rows in keyed)], dtype=np.int64),
+        docs=np.asarray([number for number, _ in flat], dtype=np.int32),
+        weights=np.asarray([weight for _, weight in flat], dtype=np.float32),
+    )
 
 
 def coverage_scores(
     index: Bm25Index, query_terms: Sequence[str] | Mapping[str, float], tools: NDArray[np.int64] | None = None
 ) -> Floats1d:
-    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1].
-
-    :param query_terms: terms; or term → how much it counts, > 0, where more than 1 is 1.
-    :param tools: the tools in question; None for all.
-    """
+    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1]. ``query_terms``:
+    terms; or term → how much it counts, > 0, where more than 1 is 1. ``tools``: the tools in question; None for all."""
     weights = query_terms if isinstance(query_terms, Mapping) else dict.fromkeys(query_terms, 1.0)
     distinct = {term: min(weights[term], 1.0) for term in sorted(weights)}
     return index.scores(distinct) if tools is None else index.scores_of(tools, distinct)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,17 +56,14 @@ def write_filters(folder: Path, tools: Iterable[Tool]) -> None:
 
 
 class FilterIndex:
-    """The filters of a snapshot. Thread-safe.
-
-    :param tool_id: number of a tool → its id; the tools are numbered in the order of their ids.
-    :param find_tool: id of a tool → its number, or None.
-    """
+    """The filters of a snapshot. Thread-safe. The tools are numbered in the order of their ids."""
 
     def __init__(
         self, folder: Path, tool_count: int, tool_id: Callable[[int], str], find_tool: Callable[[str], int | None]
     ) -> None:
         self._tools = Lookup(folder, FILTERS)
-        self._rows: Iterable[tuple[str, tuple[str, ...]]] = Records(folder / _VALUES, _row)
+        rows = Records(folder / _VALUES, lambda row: (str(row["key"]), tuple(row["values"])))
+        self._rows: Iterable[tuple[str, tuple[str, ...]]] = rows
         self._count = tool_count
         self._tool_id = tool_id
         self._find_tool = find_tool
@@ -84,15 +81,25 @@ class FilterIndex:
         yield from zip(values, self._tools.many([f"{key}={value}" for value in values]), strict=True)
 
     def passing(self, filters: Mapping[str, Sequence[str]], *, of_policy: bool = False) -> NDArray[np.bool_]:
-        """Return the tools that pass every filter, bool [tools].
-
-        :param of_policy: whether an operator wrote them: ``*`` is a value then.
-        :raises InvalidArgumentError: for a wanted value that no tool has, and the unknown key of one, listing the known ones; and for
-            ``*`` in a request.
-        """
+        """Return the tools that pass every filter, bool [tools]."""
         passing = np.ones(self._count, dtype=bool)
         for key, values in sorted(filters.items()):
-            passing &= self._of_key(key, values, of_policy=of_policy)
+            known_key = key == ID_KEY or key in self._values
+            if not known_key and not (values and all(value.startswith("!") for value in values)):
+                problem = f"no tool has metadata of the key {key[:200]!r}"
+                remedy = f"Known keys: {_listed(key, self.keys, len(self.keys))}"
+                raise InvalidArgumentError(problem, subject="filters", remedy=remedy)
+            if not values:
+                remedy = "Give the allowed values, or leave the key out"
+                raise InvalidArgumentError("the key has no values", subject=f"filters.{key}", remedy=remedy)
+            alone = next((value for value in values if value in ("*", "!*")), None)
+            if alone is not None and not of_policy:
+                problem = f"{alone!r} alone is no pattern: every value begins so"
+                remedy = "Write how the value begins, as in sal*; or leave it out"
+                raise InvalidArgumentError(problem, subject=f"filters.{key}", remedy=remedy)
+            wanted, unwanted = _parts(values)
+            passing &= ~self._matching(key, unwanted)
+            passing &= self._matching(key, wanted, required=True) if wanted else True
         return passing
 
     def passing_if_known(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
@@ -106,14 +113,11 @@ class FilterIndex:
 
     def restricted(self, visible: NDArray[np.bool_], find_tool: Callable[[str], int | None]) -> FilterIndex:
         """Return the filters of some of the tools alone, under the same numbers: what only others have is unknown.
-
-        :param visible: these tools, bool [tools].
-        :param find_tool: id of one of these → its number, or None.
-        """
+        ``visible``: these tools, bool [tools]. ``find_tool``: id of one of these → its number, or None."""
         index = copy.copy(self)
         index._tools = self._tools.kept(visible)
         index._find_tool = find_tool
-        index._numbers = [int(number) for number in np.flatnonzero(visible)]
+        index._numbers = np.flatnonzero(visible).tolist()
         values = {}
         for key, known in self._values.items():
             found = index._tools.many([f"{key}={value}" for value in known])
@@ -128,41 +132,18 @@ class FilterIndex:
             having[tools] = True
         return having
 
-    def _of_key(self, key: str, values: Sequence[str], *, of_policy: bool) -> NDArray[np.bool_]:
-        known_key = key == ID_KEY or key in self._values
-        if not known_key and not (values and all(value.startswith("!") for value in values)):
-            known = _listed(key, self.keys, len(self.keys))
-            raise InvalidArgumentError(
-                f"no tool has metadata of the key {key[:200]!r}", subject="filters", remedy=f"Known keys: {known}"
-            )
-        if not values:
-            raise InvalidArgumentError(
-                "the key has no values",
-                subject=f"filters.{key}",
-                remedy="Give the allowed values, or leave the key out",
-            )
-        alone = next((value for value in values if value in ("*", "!*")), None)
-        if alone is not None and not of_policy:
-            raise InvalidArgumentError(
-                f"{alone!r} alone is no pattern: every value begins so",
-                subject=f"filters.{key}",
-                remedy="Write how the value begins, as in sal*; or leave it out",
-            )
-        wanted, unwanted = _parts(values)
-        passing = ~self._matching(key, unwanted)
-        return passing & self._matching(key, wanted, required=True) if wanted else passing
-
     def _matching(self, key: str, values: Sequence[str], *, required: bool = False) -> NDArray[np.bool_]:
-        """Return the tools that have one of these values, or one that begins as one of these patterns says, bool [tools].
-
-        All patterns together take one look at the values that begin so: a hundred patterns for the same values cost no more than one.
-
-        :raises InvalidArgumentError: when each is required, and no tool has one of them.
-        """
+        """Return the tools that have one of these values, or one that begins as one of these patterns says, bool
+        [tools]. All patterns together take one look at the values that begin so: a hundred patterns for the same values
+        cost no more than one."""
         matching = np.zeros(self._count, dtype=bool)
         spans = []
         for value, tools in zip(values, self._having(key, values), strict=True):
-            span = self._span(key, value[:-1]) if value.endswith("*") else (0, 0)
+            span = (0, 0)  # of the sorted ids or values those that begin so
+            if value.endswith("*") and key == ID_KEY:
+                span = _beginning(self._numbers, value[:-1], self._tool_id)
+            elif value.endswith("*"):
+                span = _beginning(self._values.get(key, ()), value[:-1], str)
             if required and not len(tools) and span[0] == span[1]:
                 self._require(key, value)
             matching[tools] = True
@@ -176,16 +157,17 @@ class FilterIndex:
         return matching
 
     def _require(self, key: str, value: str) -> None:
-        """:raises InvalidArgumentError: for a value that no tool has; an effect is known without one."""
+        """Refuse a value that no tool has; an effect is known without one."""
         if key == EFFECT_KEY and value in get_args(Effect):
             return
-        known = self._ids_near(value) if key == ID_KEY else self._values[key]
+        known: Sequence[str] = self._values.get(key, ())
+        if key == ID_KEY:  # ids that begin like the value: all of them would be a million strings in memory
+            place = bisect_left(self._numbers, value.strip("!*"), key=self._tool_id)
+            first = max(0, min(place - _NEAR // 2, len(self._numbers) - _NEAR))
+            known = list(map(self._tool_id, self._numbers[first : first + _NEAR]))
         total = len(self._numbers) if key == ID_KEY else len(known)
-        raise InvalidArgumentError(
-            f"no tool has the value {value[:200]!r}",
-            subject=f"filters.{key}",
-            remedy=f"Known values: {_listed(value, known, total)}",
-        )
+        problem, remedy = f"no tool has the value {value[:200]!r}", f"Known values: {_listed(value, known, total)}"
+        raise InvalidArgumentError(problem, subject=f"filters.{key}", remedy=remedy)
 
     def _having(self, key: str, values: Sequence[str]) -> list[NDArray[np.int32]]:
         """Return for each value the tools that have it in exactly these characters."""
@@ -194,32 +176,15 @@ class FilterIndex:
         numbers = [self._find_tool(value) for value in values]
         return [np.asarray([] if number is None else [number], dtype=np.int32) for number in numbers]
 
-    def _span(self, key: str, start: str) -> tuple[int, int]:
-        """Return the places, of the sorted ids or the sorted values of a key, of those that begin so."""
-        if key == ID_KEY:
-            return _beginning(self._numbers, start, self._tool_id)
-        return _beginning(self._values.get(key, ()), start, str)
-
     @cached_property
     def _values(self) -> dict[str, tuple[str, ...]]:
         return dict(self._rows)
-
-    def _ids_near(self, value: str) -> list[str]:
-        """Return ids that begin like a value, in their order. All of them would be a million strings in memory."""
-        numbers = self._numbers
-        place = bisect_left(numbers, value.strip("!*"), key=self._tool_id)
-        first = max(0, min(place - _NEAR // 2, len(numbers) - _NEAR))
-        return [self._tool_id(number) for number in numbers[first : first + _NEAR]]
 
 
 def _parts(values: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the wanted values, and the unwanted ones without their ``!``."""
     given = dict.fromkeys(values)
     return [each for each in given if each[:1] != "!"], [each[1:] for each in given if each[:1] == "!"]
-
-
-def _row(row: Any) -> tuple[str, tuple[str, ...]]:
-    return row["key"], tuple(row["values"])
 
 
 def _beginning(sorted_values: Sequence[_T], start: str, text_of: Callable[[_T], str]) -> tuple[int, int]:
@@ -243,20 +208,12 @@ def _listed(wanted: str, known: Iterable[str], total: int) -> str:
 
     def distance(text: str) -> tuple[bool, int, str]:
         other = text.casefold()
-        return other != folded, -_common_start(other, folded), text
+        pairs = enumerate(zip(other, folded, strict=False))
+        common = next((place for place, (one, two) in pairs if one != two), min(len(other), len(folded)))
+        return other != folded, -common, text
 
+    # Values of a document, for a model too: short, on one line, and without characters that nobody sees.
     near = nsmallest(_SHOWN, known, key=distance)
-    shown = ", ".join(map(_shown_value, near))
+    plain = ("".join(each if each.isprintable() else "\ufffd" for each in text[:_SHOWN_CHARS]) for text in near)
+    shown = ", ".join(told + "…" * (len(text) > _SHOWN_CHARS) for told, text in zip(plain, near, strict=True))
     return shown + (f" and {total - _SHOWN} more" if total > _SHOWN else "")
-
-
-def _shown_value(text: str) -> str:
-    """A value of a document, for a model too: short, on one line, and without characters that nobody sees."""
-    plain = "".join(each if each.isprintable() else "\ufffd" for each in text[:_SHOWN_CHARS])
-    return plain + "…" if len(text) > _SHOWN_CHARS else plain
-
-
-def _common_start(one: str, other: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))

@@ -30,10 +30,7 @@ def letters_before_digits(identifier: str) -> str:
 
 
 class PrefixIndex:
-    """The names that a prefix may abbreviate.
-
-    :param names: name → number of what it names; a name is lower-case words.
-    """
+    """The names that a prefix may abbreviate. ``names``: name → number of what it names; a name is lower-case words."""
 
     def __init__(self, names: Iterable[tuple[str, int]]) -> None:
         found: defaultdict[str, list[tuple[tuple[str, ...], int]]] = defaultdict(list)
@@ -44,10 +41,7 @@ class PrefixIndex:
         self._by_letter: Mapping[str, Sequence[tuple[tuple[str, ...], int]]] = dict(found)
 
     def named(self, prefix: str) -> dict[int, float]:
-        """What a prefix may abbreviate → how well it does, in (0, 1].
-
-        :param prefix: lower-case letters.
-        """
+        """What a prefix may abbreviate → how well it does, in (0, 1]."""
         best: dict[int, float] = {}
         for words, number in self._by_letter.get(prefix[:1], ()):
             strength = _strength(prefix, words)
@@ -61,17 +55,13 @@ def _strength(prefix: str, words: tuple[str, ...]) -> float:
         return _INITIAL if len(words) == 1 and words[0][0] == prefix else 0.0
     if len(words) > 1 and "".join(word[0] for word in words) == prefix:
         return _INITIALS
-    for word in (words[0], words[-1]):
-        if word.startswith(prefix):
-            return _BEGINNING
-    in_order = len(prefix) >= _LEAST_IN_ORDER and any(_in_order(prefix, word) for word in ("".join(words), words[-1]))
-    return _IN_ORDER if in_order else 0.0
-
-
-def _in_order(letters: str, word: str) -> bool:
-    """Whether a word begins with the first of some letters and has the others in this order."""
-    rest = iter(word)
-    return word[:1] == letters[:1] and all(letter in rest for letter in letters)
+    if words[0].startswith(prefix) or words[-1].startswith(prefix):
+        return _BEGINNING
+    for word in ("".join(words), words[-1]) if len(prefix) >= _LEAST_IN_ORDER else ():
+        rest = iter(word)
+        if word[:1] == prefix[:1] and all(letter in rest for letter in prefix):
+            return _IN_ORDER
+    return 0.0
 
 
 _EMPTY: NDArray[np.int32] = np.empty(0, dtype=np.int32)
@@ -108,10 +98,8 @@ class Lookup:
         return [self._values[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
     def kept(self, numbers: NDArray[np.bool_]) -> Lookup:
-        """Return the table without the other numbers: a text that has only these is then unknown.
-
-        :param numbers: the numbers that stay, bool [numbers of the table].
-        """
+        """Return the table without the other numbers: a text that has only these is then unknown. ``numbers``: the
+        numbers that stay, bool [numbers of the table]."""
         table = copy.copy(self)
         stay = numbers[self._values]
         table._keys, table._values = self._keys[stay], self._values[stay]

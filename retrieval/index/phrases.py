@@ -20,8 +20,7 @@ from retrieval.index.bm25 import make_postings, terms, write_postings
 from retrieval.index.records import load_mapped
 from retrieval.index.vectors import NodeVectors, write_vectors
 
-PHRASES_FIELD = "phrases"
-"""Name of the BM25 field and of the vectors."""
+PHRASES_FIELD = "phrases"  # Name of the BM25 field and of the vectors
 _POINTERS = "phrases.pointers"
 
 
@@ -31,16 +30,11 @@ def phrases_of(tool: Tool) -> tuple[str, ...]:
 
 
 def write_phrases(folder: Path, tools: Sequence[Tool], encoder: Encoder, tools_TD: Floats2d) -> None:
-    """Write the BM25 field and the vectors of the phrases.
-
-    :param tools_TD: the vectors of the tools' own texts, float32 [tools, D].
-    """
+    """Write the BM25 field and the vectors of the phrases. ``tools_TD``: the vectors of the tools' own texts, float32
+    [tools, D]."""
     texts = [phrases_of(tool) for tool in tools]
-    write_postings(
-        folder,
-        PHRASES_FIELD,
-        make_postings(terms("\n".join(phrases_of(tool)) or tool_text(tool)) for tool in tools),
-    )
+    words = (terms("\n".join(phrases_of(tool)) or tool_text(tool)) for tool in tools)
+    write_postings(folder, PHRASES_FIELD, make_postings(words))
     encoded = iter(encoder.encode([phrase for each in texts for phrase in each]))
     rows = [row for each, own in zip(texts, tools_TD, strict=True) for row in ([next(encoded) for _ in each] or [own])]
     write_vectors(folder, PHRASES_FIELD, np.asarray(rows, dtype=np.float32), tool_count=len(rows))
@@ -56,10 +50,7 @@ def read_phrases(folder: Path) -> PhraseVectors:
 
 class PhraseVectors:
     """The vectors of the phrases of all tools; the cosine of a tool is that of its best phrase. Thread-safe.
-
-    :param rows: the vectors, grouped by tool.
-    :param pointers: first row of each tool, and the number of rows, int64 [tools + 1]; every tool has a row.
-    """
+    ``pointers``: first row of each tool, and the number of rows, int64 [tools + 1]; every tool has a row."""
 
     def __init__(self, rows: NodeVectors, pointers: NDArray[np.int64]) -> None:
         self._rows = rows
@@ -81,10 +72,8 @@ class PhraseVectors:
     def nearest_tools(
         self, query_D: Floats1d, size: int, *, allowed: NDArray[np.bool_] | None = None, ef_search: int = 0
     ) -> NDArray[np.int64]:
-        """The tools with the ``size`` phrases nearest to a query, ascending and distinct, int64.
-
-        :param allowed: the tools that may be returned, bool, at least [tools]; None allows all.
-        """
+        """The tools with the ``size`` phrases nearest to a query, ascending and distinct, int64. ``allowed``: the tools
+        that may be returned, bool, at least [tools]; None allows all."""
         mask = None if allowed is None else np.repeat(allowed[: len(self._pointers) - 1], np.diff(self._pointers))
         rows, _ = self._rows.nearest_tools(query_D, size, allowed=mask, ef_search=ef_search)
         return np.unique(np.searchsorted(self._pointers, rows, side="right") - 1)

@@ -17,19 +17,18 @@ from numpy.typing import NDArray
 from ontology.errors import DocumentError, SnapshotCorruptError
 from ontology.json_values import canonical_text
 
-MAPPED_FROM_BYTES = 64 * 1024
-"""Smaller files are read: those of one snapshot are 3 MB at most."""
+MAPPED_FROM_BYTES = 64 * 1024  # smaller files are read: those of one snapshot are 3 MB at most
 
+# Held by whoever reads an array's header, which NumPy parses as Python. CPython before 3.11.8 and 3.12.2 now and then
+# fails where two threads parse at once (its issue 106905), and a server loads the catalogues of several tenants at
+# once.
 READING_HEADERS = threading.RLock()
-"""Held by whoever reads an array's header, which NumPy parses as Python. CPython before 3.11.8 and 3.12.2 now and then fails where two
-threads parse at once (its issue 106905), and a server loads the catalogues of several tenants at once."""
 
 
 def load_mapped(path: Path) -> NDArray[Any]:
-    """Return the array of a ``.npy`` file, read-only and memory-mapped unless it is small. Pickled objects are refused with ``ValueError``.
-
-    It is a plain array over the mapping: each slice of NumPy's ``memmap`` costs a microsecond more.
-    """
+    """Return the array of a ``.npy`` file, read-only and memory-mapped unless it is small. Pickled objects are refused
+    with ``ValueError``. It is a plain array over the mapping: each slice of NumPy's ``memmap`` costs a microsecond
+    more."""
     small = path.stat().st_size < MAPPED_FROM_BYTES
     with READING_HEADERS:
         array = np.asarray(np.load(path, mmap_mode=None if small else "r"))
@@ -51,6 +50,12 @@ _R = TypeVar("_R")
 _FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, DocumentError)
 
 
+def _invalid(error: Exception, subject: str) -> SnapshotCorruptError:
+    deep = isinstance(error, RecursionError)
+    problem = "nested too deeply" if deep else f"{type(error).__name__}: {str(error)[:100]}"
+    return SnapshotCorruptError(f"a row is invalid ({problem})", subject=subject, remedy="Build again")
+
+
 @contextlib.contextmanager
 def refuse_invalid(subject: str) -> Iterator[None]:
     """Raise :class:`SnapshotCorruptError` where the block meets a row that has another form than is written."""
@@ -60,35 +65,16 @@ def refuse_invalid(subject: str) -> Iterator[None]:
         raise _invalid(error, subject) from error
 
 
-def _invalid(error: Exception, subject: str) -> SnapshotCorruptError:
-    problem = (
-        "nested too deeply" if isinstance(error, RecursionError) else f"{type(error).__name__}: {str(error)[:100]}"
-    )
-    return SnapshotCorruptError(f"a row is invalid ({problem})", subject=subject, remedy="Build again")
-
-
 def write_records(path: Path, rows: Iterable[Any]) -> None:
-    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``.
-
-    Rows are written with sorted keys, so equal rows give equal bytes.
-    """
+    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``; with sorted keys, so equal rows give equal bytes."""
     write_lines(path, map(canonical_text, rows))
 
 
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write ``path.jsonl`` and its offsets from rows that are JSON texts on one line already."""
-    _write_lines(path.with_suffix(".jsonl"), path, lines)
-
-
-def write_texts(path: Path, texts: Iterable[str]) -> None:
-    """Write ``path.txt`` and its offsets."""
-    _write_lines(path.with_suffix(".txt"), path, texts)
-
-
-def _write_lines(file_path: Path, path: Path, texts: Iterable[str]) -> None:
+def write_lines(path: Path, lines: Iterable[str], suffix: str = ".jsonl") -> None:
+    """The same of rows that are JSON texts on one line already, or with the suffix ``.txt`` of texts."""
     offsets = [0]
-    with open(file_path, "wb") as file:
-        for text in texts:
+    with open(path.with_suffix(suffix), "wb") as file:
+        for text in lines:
             line = text.encode() + b"\n"
             file.write(line)
             offsets.append(offsets[-1] + len(line))
@@ -96,10 +82,8 @@ def _write_lines(file_path: Path, path: Path, texts: Iterable[str]) -> None:
 
 
 class Texts:
-    """Texts by number, from a memory-mapped file.
+    """Texts by number, from the memory-mapped file ``path`` with this suffix.
 
-    :param path: path of the file without its extension.
-    :param suffix: its extension.
     :raises SnapshotCorruptError: when the offsets do not match the size of the file.
     """
 
@@ -115,10 +99,6 @@ class Texts:
         return len(self._offsets) - 1
 
     def __getitem__(self, number: int) -> str:
-        """Return a text.
-
-        :raises SnapshotCorruptError: when it is not UTF-8, and for a number that the file does not have.
-        """
         if not 0 <= number < len(self):
             raise _invalid(IndexError(f"there is no row {number}"), str(self.path))
         try:
@@ -131,10 +111,8 @@ class Texts:
 
 
 class Records(Generic[_T]):
-    """Rows of a JSON-lines file by number, decoded one at a time.
+    """Rows of the JSON-lines file ``path.jsonl`` by number, decoded one at a time.
 
-    :param path: path of the file without its extension.
-    :param decode: converts the JSON value of a row to a record.
     :raises SnapshotCorruptError: when the offsets do not match the size of the file.
     """
 
@@ -144,10 +122,7 @@ class Records(Generic[_T]):
         self._numbers: NDArray[np.int64] = np.arange(len(self._lines))
 
     def subset(self, numbers: NDArray[np.int64]) -> Records[_T]:
-        """Return some of the records, renumbered in the given order.
-
-        :param numbers: numbers of these records, int64 [rows].
-        """
+        """Return the records with these numbers, int64 [rows], renumbered in this order."""
         view = copy.copy(self)
         view._numbers = self._numbers[numbers]
         return view
@@ -175,10 +150,7 @@ class Records(Generic[_T]):
             raise _invalid(error, str(self._lines.path)) from error
 
     def json_object(self, row: int) -> dict[str, Any]:
-        """Return the JSON object of a row.
-
-        :raises SnapshotCorruptError: as :meth:`read`.
-        """
+        """Return the JSON object of a row; errors as of :meth:`read`."""
         return self.read(row, _as_object)
 
     def text(self, row: int) -> str:

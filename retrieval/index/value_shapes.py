@@ -27,12 +27,9 @@ _LEADING, _TRAILING = "#*_~-=", ".:!?*_~-=…"
 
 @dataclass(frozen=True, slots=True)
 class ValueUse:
-    """A parameter with values of a shape; the fields are those of :class:`ontology.value_shape.ShapeUse`.
+    """A parameter with values of a shape; the fields are those of :class:`ontology.value_shape.ShapeUse`."""
 
-    :param tool: the tool's number.
-    """
-
-    tool: int
+    tool: int  # the tool's number
     parameter: str
     entity: str
     output: bool
@@ -42,17 +39,13 @@ class ValueUse:
 
 @dataclass(frozen=True, slots=True)
 class ShapeMatch:
-    """A value in a text that has a shape of the index.
+    """A value in a text that has a shape of the index."""
 
-    :param start: its first character in the text; ``text[start:end]`` is the value.
-    :param specificity: bits that a text must agree in to have the shape; more is more specific.
-    """
-
-    start: int
+    start: int  # its first character in the text; ``text[start:end]`` is the value
     end: int
     text: str
     shape: ValueShape
-    specificity: float
+    specificity: float  # bits that a text must agree in to have the shape; more is more specific
     uses: tuple[ValueUse, ...]
 
     @property
@@ -62,30 +55,20 @@ class ShapeMatch:
 
 
 def write_value_shapes(folder: Path, uses: Iterable[ShapeUse], numbers: Mapping[str, int]) -> None:
-    """Write the index.
-
-    :param numbers: map from tool id to its number.
-    """
+    """Write the index."""
     rows: defaultdict[ValueShape, list[list[Any]]] = defaultdict(list)
     for use in uses:
-        rows[use.shape].append(
-            [numbers[use.tool], use.parameter, use.entity, use.output, use.source, use.is_widened],
-        )
-    write_records(
-        folder / _FILE,
-        ({"pattern": shape.pattern, "kind": shape.kind, "uses": sorted(rows[shape])} for shape in sorted(rows)),
-    )
+        rows[use.shape].append([numbers[use.tool], use.parameter, use.entity, use.output, use.source, use.is_widened])
+    shapes = ({"pattern": each.pattern, "kind": each.kind, "uses": sorted(rows[each])} for each in sorted(rows))
+    write_records(folder / _FILE, shapes)
 
 
 @dataclass(slots=True)
 class _Known:
-    """The entries of the values of one text that were looked up.
-
-    :param ways: how many ways to match may still be tried.
-    """
+    """The entries of the values of one text that were looked up."""
 
     entries: dict[str, list[_Entry]] = field(default_factory=dict)
-    ways: float = _MAX_WAYS
+    ways: float = _MAX_WAYS  # how many ways to match may still be tried
 
     @property
     def is_full(self) -> bool:
@@ -94,8 +77,6 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A shape, and the parameters that have it."""
-
     shape: ValueShape
     facts: ShapeFacts
     compiled: re.Pattern[str]
@@ -107,10 +88,7 @@ class _Entry:
 
 
 class ValueShapes:
-    """The index of value shapes of a snapshot. It is read at the first use.
-
-    :param tool_count: number of tools in the snapshot.
-    """
+    """The index of value shapes of a snapshot of so many tools. It is read at the first use."""
 
     def __init__(self, folder: Path, tool_count: int) -> None:
         self._path = folder / _FILE
@@ -122,21 +100,17 @@ class ValueShapes:
         return len(self._rows)
 
     def restricted(self, visible: Callable[[int], bool]) -> ValueShapes:
-        """Return the index of some of the tools alone: a shape that only others use is unknown.
-
-        :param visible: whether the tool with this number is one of them.
-        """
+        """Return the index of some of the tools alone: a shape that only others use is unknown. ``visible``: whether
+        the tool with this number is one of them."""
         _ = self._by_first  # read once, for all restrictions
         index = copy.copy(self)
         index._visible = visible
         return index
 
     def match(self, text: str) -> list[ShapeMatch]:
-        """Return the values in a text that have a shape of the index, the most specific first.
-
-        A value that has a shape that was shown is not matched with shapes of any word (``[A-Z]{2,10}-\\d{2,5}``). Values that follow
-        400 distinct others are not looked up, nor those after five million ways to match: so the time has a bound.
-        """
+        """Return the values in a text that have a shape of the index, the most specific first. A value that has a shape that
+        was shown is not matched with shapes of any word (``[A-Z]{2,10}-\\d{2,5}``). Values that follow 400 distinct others
+        are not looked up, nor those after five million ways to match: so the time has a bound."""
         found: list[ShapeMatch] = []
         known = _Known()
         for start, value in _values(text):
@@ -144,35 +118,25 @@ class ValueShapes:
                 break
             entries = self._entries_of(value, known)
             found.extend(_match(start, value, entry) for entry in entries)
-            if not entries:
-                found.extend(self._of_parts(start, value, known))
+            for part in () if entries else _PARTS.finditer(value):  # of ``PO/4711`` and ``id=INC0012345``
+                if not known.is_full and part[0] != value and _may_be_value(part[0]):
+                    of_part = self._entries_of(part[0], known)
+                    found.extend(_match(start + part.start(), part[0], entry) for entry in of_part)
         taken = {(match.start, match.end) for match in found}
         for pattern in _SPACED:
             for spaced in islice(pattern.finditer(text), _MAX_TOKENS):
                 if spaced.span() not in taken:
-                    found.extend(
-                        _match(spaced.start(), spaced[0], entry) for entry in self._entries_of(spaced[0], known)
-                    )
+                    entries = self._entries_of(spaced[0], known)
+                    found.extend(_match(spaced.start(), spaced[0], entry) for entry in entries)
         return sorted(found, key=lambda match: (-match.specificity, match.start, match.shape))
 
-    def _of_parts(self, start: int, value: str, known: _Known) -> Iterator[ShapeMatch]:
-        """Yield the matches of the parts of ``PO/4711`` and ``id=INC0012345``."""
-        for part in _PARTS.finditer(value):
-            if not known.is_full and part[0] != value and _may_be_value(part[0]):
-                entries = self._entries_of(part[0], known)
-                yield from (_match(start + part.start(), part[0], entry) for entry in entries)
-
     def _entries_of(self, value: str, known: _Known) -> list[_Entry]:
-        if value not in known.entries:
-            known.entries[value] = self._looked_up(value, known)
-        return known.entries[value]
-
-    def _looked_up(self, value: str, known: _Known) -> list[_Entry]:
+        if value in known.entries:
+            return known.entries[value]
         found: list[_Entry] = []
         for entry in self._by_first.get(value[0], ()):
-            if (value.isdigit() and not entry.facts.digits_only) or not (
-                entry.shape.kind or len(value) <= MAX_VALUE_CHARS
-            ):
+            fits_length = entry.shape.kind or len(value) <= MAX_VALUE_CHARS
+            if not fits_length or (value.isdigit() and not entry.facts.digits_only):
                 continue
             known.ways -= entry.facts.ways
             if known.ways < 0:
@@ -180,44 +144,34 @@ class ValueShapes:
             uses = tuple(use for use in entry.uses if self._visible is None or self._visible(use.tool))
             if uses and entry.compiled.fullmatch(value):
                 found.append(replace(entry, uses=uses))
-        return [entry for entry in found if not entry.is_widened] or found
+        known.entries[value] = [entry for entry in found if not entry.is_widened] or found
+        return known.entries[value]
 
     @cached_property
     def _by_first(self) -> dict[str, list[_Entry]]:
         """The shapes by the characters with which their values begin."""
         found: defaultdict[str, list[_Entry]] = defaultdict(list)
-        for entry in self._shapes:
-            for first in sorted(entry.facts.firsts):
-                found[first].append(entry)
-        return dict(found)
-
-    @cached_property
-    def _shapes(self) -> list[_Entry]:
-        found: dict[ValueShape, _Entry] = {}
+        shapes: set[ValueShape] = set()
         for row in self._rows:
             try:
-                entry = self._entry(row)
+                shape = ValueShape(row["pattern"], row["kind"])
+                uses = tuple(ValueUse(*_checked(values)) for values in row["uses"])
+                if not uses or not all(0 <= use.tool < self._tool_count for use in uses):
+                    raise ValueError("a use of no tool")
+                facts = facts_of(shape)
+                entry = _Entry(shape, facts, re.compile(shape.pattern, facts.flags), uses)
+                if shape in shapes:  # so many equal rows cost no more than one
+                    raise ValueError(f"the shape {shape.pattern!r} has two rows")
             except (KeyError, TypeError, ValueError) as error:
-                raise self._corrupt(str(error)) from error
-            if entry.shape in found:  # so many equal rows cost no more than one
-                raise self._corrupt(f"the shape {entry.shape.pattern!r} has two rows")
-            found[entry.shape] = entry
-        return list(found.values())
-
-    def _corrupt(self, problem: str) -> SnapshotCorruptError:
-        return SnapshotCorruptError(
-            f"the index of value shapes has an invalid row: {problem}",
-            subject=str(self._path.with_suffix(".jsonl")),
-            remedy="Build again",
-        )
-
-    def _entry(self, row: Any) -> _Entry:
-        shape = ValueShape(row["pattern"], row["kind"])
-        uses = tuple(ValueUse(*_checked(values)) for values in row["uses"])
-        if not uses or not all(0 <= use.tool < self._tool_count for use in uses):
-            raise ValueError("a use of no tool")
-        facts = facts_of(shape)
-        return _Entry(shape, facts, re.compile(shape.pattern, facts.flags), uses)
+                problem, subject = (
+                    f"the index of value shapes has an invalid row: {error}",
+                    self._path.with_suffix(".jsonl"),
+                )
+                raise SnapshotCorruptError(problem, subject=str(subject), remedy="Build again") from error
+            shapes.add(shape)
+            for first in sorted(facts.firsts):
+                found[first].append(entry)
+        return dict(found)
 
 
 _TYPES = [int, str, str, bool, str, bool]  # of the fields of a use

@@ -37,8 +37,7 @@ _MIN_EF_SEARCH, _MAX_EF_SEARCH, _ROWS_PER_EF_SEARCH = 128, 400, 100
 _EXTRA_PROPOSALS = 30  # proposals in addition to the k neighbours, to be scored exactly
 _BLOCK = 256  # rows of 384 float32: 400 KB
 _INDEX_KIND, _MAX_CACHED = "vector-index.v1", 2**28
-Nearest: TypeAlias = tuple[NDArray[np.int64], Floats1d]
-"""Rows, best first, and their cosines."""
+Nearest: TypeAlias = tuple[NDArray[np.int64], Floats1d]  # rows, best first, and their cosines
 _TOOLS, _OTHERS = "tools", "others"
 
 
@@ -53,12 +52,8 @@ def write_vectors(
     cache: ResultCache | None = None,
 ) -> None:
     """Write float16 vectors and, for more than ``exact_limit`` tools or other nodes, an approximate index over them.
-
-    :param vectors_ND: L2-normalised rows, or zero rows, float32 [N, D].
-    :param tool_count: how many of the first rows are tools.
-    :param with_index: False for vectors without nearest-neighbour search.
-    :param cache: keeps the last index of each name and part: it is taken from there where its rows are the same.
-    """
+    ``vectors_ND``: L2-normalised rows, or zero rows, float32 [N, D]. ``tool_count``: how many of the first rows are
+    tools."""
     np.save(folder / f"{name}.vectors.npy", vectors_ND.astype(np.float16))
     for part, rows_PD in ((_TOOLS, vectors_ND[:tool_count]), (_OTHERS, vectors_ND[tool_count:])):
         if with_index and len(rows_PD) > exact_limit:
@@ -83,10 +78,8 @@ def _write_index(path: Path, rows_PD: Floats2d, cache: ResultCache | None) -> No
 
 
 class NodeVectors:
-    """The vectors of a snapshot, and their nearest-neighbour search. Thread-safe.
-
-    :param tool_count: how many of the first rows are tools.
-    """
+    """The vectors of a snapshot, and their nearest-neighbour search. Thread-safe. ``tool_count``: how many of the first
+    rows are tools."""
 
     def __init__(self, folder: Path, name: str, *, tool_count: int = 0) -> None:
         self._vectors: NDArray[np.float16] = load_mapped(folder / f"{name}.vectors.npy")
@@ -118,23 +111,12 @@ class NodeVectors:
         return found
 
     def nearest(
-        self,
-        query_D: Floats1d,
-        k: int,
-        *,
-        allowed: NDArray[np.bool_] | None = None,
-        ef_search: int = 0,
-        tools: Nearest | None = None,
+        self, query_D: Floats1d, k: int, *, allowed: NDArray[np.bool_] | None = None, tools: Nearest | None = None
     ) -> Nearest:
-        """Return the ``k`` nearest rows by cosine, best first, ties by row, and their cosines; fewer if fewer are allowed.
-
-        :param allowed: the rows that may be returned, bool [N]; None allows all.
-        :param ef_search: ``efSearch`` of the approximate index; 0 chooses it by the number of rows.
-        :param tools: the nearest tools, ``k`` or more, where :meth:`nearest_tools` has found them already.
-        """
-        if tools is None:
-            tools = self._tools.nearest(query_D, k, allowed, ef_search)
-        found = (tools, self._others.nearest(query_D, k, allowed, ef_search))
+        """Return the ``k`` nearest rows by cosine, best first, ties by row, and their cosines; fewer if fewer are
+        allowed. ``allowed``: the rows that may be returned, bool [N]; None allows all. ``tools``: the nearest tools,
+        ``k`` or more, where they are known."""
+        found = (tools or self._tools.nearest(query_D, k, allowed, 0), self._others.nearest(query_D, k, allowed, 0))
         rows = np.concatenate([part[0] for part in found])
         cosines = np.concatenate([part[1] for part in found])
         order = np.lexsort((rows, -cosines))[:k]
@@ -142,21 +124,15 @@ class NodeVectors:
 
     def nearest_tools(
         self, query_D: Floats1d, k: int, *, allowed: NDArray[np.bool_] | None = None, ef_search: int = 0
-    ) -> tuple[NDArray[np.int64], Floats1d]:
-        """The same of the tools alone.
-
-        :param allowed: the rows that may be returned, bool, at least [tools]; None allows all.
-        """
+    ) -> Nearest:
+        """The same of the tools alone; ``allowed`` has at least [tools]. ``ef_search``: ``efSearch`` of the approximate
+        index; 0 chooses it by the number of rows."""
         return self._tools.nearest(query_D, k, allowed, ef_search)
 
 
 class _Part:
-    """Some consecutive rows with a search of their own.
-
-    :param stored: their vectors, float16 [P, D].
-    :param first: the number of the first of them.
-    :param index_path: of the approximate index, which is there for many rows.
-    """
+    """Some consecutive rows with a search of their own. ``stored``: their vectors, float16 [P, D]. ``first``: the
+    number of the first of them. ``index_path``: of the approximate index, which is there for many rows."""
 
     def __init__(self, stored: NDArray[np.float16], first: int, index_path: Path) -> None:
         self._first = first
@@ -170,18 +146,16 @@ class _Part:
     def __len__(self) -> int:
         return len(self._vectors)
 
-    def rows(self, rows: NDArray[np.integer[Any]] | None) -> Floats2d:
-        """Return the vectors of these rows of the part, or all, float32 [rows, D]."""
-        chosen = self._vectors if rows is None else self._vectors[rows]
-        return np.asarray(chosen, dtype=np.float32)
+    def rows(self, rows: NDArray[np.integer[Any]]) -> Floats2d:
+        """Return the vectors of these rows of the part, float32 [rows, D]."""
+        return np.asarray(self._vectors[rows], dtype=np.float32)
 
     def cosines(self, query_D: Floats1d, rows: NDArray[np.integer[Any]] | None) -> Floats1d:
         """Return the cosine of the query with these rows of the part, or with all, float32 [rows]."""
-        return np.asarray(self.rows(rows) @ query_D, dtype=np.float32)
+        chosen = self._vectors if rows is None else self._vectors[rows]
+        return np.asarray(np.asarray(chosen, dtype=np.float32) @ query_D, dtype=np.float32)
 
-    def nearest(
-        self, query_D: Floats1d, k: int, allowed: NDArray[np.bool_] | None, ef_search: int
-    ) -> tuple[NDArray[np.int64], Floats1d]:
+    def nearest(self, query_D: Floats1d, k: int, allowed: NDArray[np.bool_] | None, ef_search: int) -> Nearest:
         """Return the nearest rows of the part, numbered in the whole; see :meth:`NodeVectors.nearest`."""
         mask = None if allowed is None else allowed[self._first : self._first + len(self)]
         rows = self._proposals(query_D, k, mask, ef_search)

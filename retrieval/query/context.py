@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from inference.encoder import Encoder, Floats1d, Floats2d
 from ontology.errors import ModelError
-from ontology.tool import Tool
 from retrieval.index.bm25 import terms
 from retrieval.index.lookup import letters_before_digits
 from retrieval.index.phrases import PhraseVectors
@@ -32,30 +31,18 @@ from retrieval.snapshot.reader import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportingTool:
-    """A tool that must be called before another one can be, and why: ``call tool first, its output gives the consumer's parameter``.
+    """A tool that must be called before another one can be, and why: ``call tool first, its output gives the consumer's parameter``."""
 
-    :param tool: its number.
-    :param answers: the tool of the request that it is needed for in the end.
-    :param consumer: the tool that it is needed for next; ``answers`` itself after one step.
-    :param parameter: the input of the consumer that it fills; empty where it only must go first.
-    :param output: its output that fills the input, or empty.
-    :param predicate: of the edge that says so: ``depends_on``, ``resolved_by`` or ``supplies``.
-    :param required: whether the consumer cannot be called without.
-    :param confidence: of that edge, in (0, 1].
-    :param cost: of all steps from ``answers`` to here, in standard deviations of the scores, > 0.
-    :param steps: their number, >= 1.
-    """
-
-    tool: int
-    answers: int
-    consumer: int
-    parameter: str
-    output: str
-    predicate: str
-    required: bool
-    confidence: float
-    cost: float
-    steps: int
+    tool: int  # its number
+    answers: int  # the tool of the request that it is needed for in the end
+    consumer: int  # the tool that it is needed for next; ``answers`` itself after one step
+    parameter: str  # the input of the consumer that it fills; empty where it only must go first
+    output: str  # its output that fills the input, or empty
+    predicate: str  # of the edge that says so: ``depends_on``, ``resolved_by`` or ``supplies``
+    required: bool  # whether the consumer cannot be called without
+    confidence: float  # of that edge, in (0, 1]
+    cost: float  # of all steps from ``answers`` to here, in standard deviations of the scores, > 0
+    steps: int  # their number, >= 1
 
 
 _MOST_NAMES = 20  # of one request
@@ -84,12 +71,12 @@ _DIGEST = re.compile(r"_([0-9a-f]{6})\Z")
 
 
 def named_tools(snapshot: Snapshot, text: str, allowed: NDArray[np.bool_] | None) -> tuple[tuple[int, ...], ...]:
-    """Return for each name in a request that some tool has the tools that have it, ascending.
-
-    :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
-    """
-    having = (set(_having(snapshot, name, allowed)) for name in tool_names(text))
-    found = (tuple(sorted(tool for tool in tools if allowed is None or allowed[tool])) for tools in having)
+    """Return for each name in a request that some tool has the tools that have it, ascending. ``allowed``: the nodes
+    that the request may see, bool [nodes]; None allows all."""
+    found = []
+    for name in tool_names(text):
+        having = _having(snapshot, name, allowed)
+        found.append(tuple(sorted({tool for tool in having if allowed is None or allowed[tool]})))
     return tuple(dict.fromkeys(tools for tools in found if tools))
 
 
@@ -100,7 +87,10 @@ def tool_names(text: str) -> tuple[str, ...]:
     for match in _NAME.finditer(text):
         before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 20]
         name = _CALL.sub("", match[str(match.lastgroup)]).strip()
-        if not _is_name(name, str(match.lastgroup), before, after):
+        is_code = match.lastgroup == "code"
+        in_pieces = _IN_PIECES.search(name) and not _ENGLISH.match(name)
+        told = match.lastgroup == "quoted" and (_BEFORE_NAME.search(before) or _AFTER_NAME.match(after))
+        if not name or not (is_code or in_pieces or told):
             continue
         also = 0 <= ruled_out_to and _ALSO_RULED_OUT.fullmatch(text[ruled_out_to : match.start()])
         if also or _RULED_OUT.search(before):
@@ -112,39 +102,25 @@ def tool_names(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _is_name(name: str, written: str, before: str, after: str) -> bool:
-    if not name or written == "code":
-        return bool(name)
-    if _IN_PIECES.search(name) and not _ENGLISH.match(name):
-        return True
-    return written == "quoted" and bool(_BEFORE_NAME.search(before) or _AFTER_NAME.match(after))
-
-
-def _having(snapshot: Snapshot, name: str, allowed: NDArray[np.bool_] | None) -> Iterator[int]:
-    """Yield the tools with an id, name or call name: by the table of ids, else by the index of names."""
-    by_id = [number for id_ in _ids(name) if (number := snapshot.find_node(f"tool:{id_}")) is not None]
-    if by_id:
-        yield from by_id
-        return
-    words = dict.fromkeys(terms(_DIGEST.sub("", name)), 1.0)
-    near = snapshot.names_index.best(words, _LOOKED_AT, allowed=allowed) if words else ()
-    yield from (int(number) for number in near if _is_called(snapshot.tool(int(number)), name))
-
-
-def _ids(name: str) -> Iterator[str]:
-    """Yield the ids that a name may be: itself, that of a call name, and with the namespace before a point."""
-    yield name
-    yield name.replace("__", "/").replace("--", ".")
+def _having(snapshot: Snapshot, name: str, allowed: NDArray[np.bool_] | None) -> list[int]:
+    """The tools with an id, name or call name: by the table of ids, else by the index of names."""
     parts = name.split(".")
-    yield from (".".join(parts[:place]) + "/" + ".".join(parts[place:]) for place in range(1, min(len(parts), 6)))
-
-
-def _is_called(tool: Tool, name: str) -> bool:
+    at_points = (".".join(parts[:place]) + "/" + ".".join(parts[place:]) for place in range(1, min(len(parts), 6)))
+    ids = (name, name.replace("__", "/").replace("--", "."), *at_points)
+    by_id = [number for id_ in ids if (number := snapshot.find_node(f"tool:{id_}")) is not None]
+    words = dict.fromkeys(terms(_DIGEST.sub("", name)), 1.0)
+    if by_id or not words:
+        return by_id
     folded, digest = name.casefold(), _DIGEST.search(name)
-    if folded in (tool.name.casefold(), tool.id.casefold(), f"{tool.namespace}.{tool.name}".casefold()):
-        return True
-    # a call name that was shortened ends in digits of the hash of the id
-    return digest is not None and hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest().startswith(digest[1])
+    found = []
+    for number in snapshot.names_index.best(words, _LOOKED_AT, allowed=allowed).tolist():
+        tool = snapshot.tool(number)
+        called = (tool.name.casefold(), tool.id.casefold(), f"{tool.namespace}.{tool.name}".casefold())
+        # a call name that was shortened ends in digits of the hash of the id
+        sha256 = hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest()
+        if folded in called or (digest and sha256.startswith(digest[1])):
+            found.append(number)
+    return found
 
 
 # All chosen, not tuned.
@@ -157,21 +133,30 @@ _MAX_VALUES = 20  # distinct values of a request that speak
 
 
 def support_by_values(snapshot: Snapshot, values: Sequence[TypedValue]) -> dict[int, float]:
-    """Tool number → how strongly the values of a request fit its inputs, > 0; tools that no value speaks for are left out.
+    """Tool number → how strongly the values of a request fit its inputs, > 0; tools that no value speaks for are left
+    out. A value speaks at most with 1, for a tool that is the only one with an input of its shape. The fewer such tools
+    there are, the more it says (inverse document frequency over the tools). Outputs do not count."""
 
-    A value speaks at most with 1, for a tool that is the only one with an input of its shape. The fewer such tools there are, the more
-    it says (inverse document frequency over the tools). Outputs do not count.
-    """
+    @cache  # identifiers of one request often begin alike
+    def abbreviated(prefix: str) -> list[tuple[int, float]]:
+        """The tools of the entities that a prefix abbreviates; none where it may abbreviate too many."""
+        entities = snapshot.identified.named(prefix)
+        return [
+            (tool, quality * strength)
+            for node, quality in (entities.items() if len(entities) <= _MAX_ABBREVIATED else ())
+            for tool, strength in _tools_of_entity(snapshot, node)
+        ]
+
     support: dict[int, float] = {}
     distinct = {value.text: value for value in values if value.matches or value.kind == "identifier"}
-    abbreviated = cache(partial(_tools_of_prefix, snapshot))  # identifiers of one request often begin alike
     for value in list(distinct.values())[:_MAX_VALUES]:
         fit = _strongest(
             each for match in value.matches if match.specificity >= LEAST_SPECIFIC for each in _fitting(snapshot, match)
         )
         if all(strength <= _WIDENED for strength in fit.values()):
-            fit = _strongest((*fit.items(), *abbreviated(letters_before_digits(value.text)).items()))
-        rarity = _rarity(snapshot, len(fit))
+            fit = _strongest((*fit.items(), *abbreviated(letters_before_digits(value.text))))
+        most = math.log1p(snapshot.visible_count)
+        rarity = min(1.0, math.log1p(snapshot.visible_count / (1 + len(fit))) / most) if most else 1.0
         for tool, strength in fit.items():
             support[tool] = support.get(tool, 0.0) + strength * rarity
     return support
@@ -182,18 +167,6 @@ def _strongest(found: Iterable[tuple[int, float]]) -> dict[int, float]:
     for tool, strength in found:
         best[tool] = max(best.get(tool, 0.0), strength)
     return best
-
-
-def _tools_of_prefix(snapshot: Snapshot, prefix: str) -> dict[int, float]:
-    """The tools of the entities that a prefix abbreviates; none where it may abbreviate too many."""
-    entities = snapshot.identified.named(prefix)
-    if len(entities) > _MAX_ABBREVIATED:
-        return {}
-    return _strongest(
-        (tool, quality * strength)
-        for node, quality in entities.items()
-        for tool, strength in _tools_of_entity(snapshot, node)
-    )
 
 
 def _fitting(snapshot: Snapshot, match: ShapeMatch) -> Iterator[tuple[int, float]]:
@@ -218,7 +191,6 @@ def _tools_of_entity(snapshot: Snapshot, node: int) -> Iterator[tuple[int, float
 
 
 def _heads(snapshot: Snapshot, node: int, predicate: str) -> list[int]:
-    """The nodes with an edge of a predicate to a node."""
     if predicate not in snapshot.predicates:
         return []
     adjacency, number = snapshot.adjacency, snapshot.predicates.index(predicate)
@@ -227,68 +199,45 @@ def _heads(snapshot: Snapshot, node: int, predicate: str) -> list[int]:
     return [int(head) for head in adjacency.heads[edges]]
 
 
-def _rarity(snapshot: Snapshot, tools: int) -> float:
-    """Inverse document frequency, in (0, 1]."""
-    most = math.log1p(snapshot.visible_count)
-    return min(1.0, math.log1p(snapshot.visible_count / (1 + tools)) / most) if most else 1.0
-
-
 _T = TypeVar("_T")
 _MAX_NAMED, _MAX_NAMED_CHARS = 5, 100  # unknown ids that a fallback names
 
 
 @dataclass(frozen=True, slots=True)
 class EntryNode:
-    """A node that the request matches.
+    """A node that the request matches."""
 
-    :param node: its number.
-    :param kind: ``semantic`` or ``ngram``.
-    :param text: the n-gram, or empty for a semantic match.
-    :param score: cosine in [-1, 1], or the n-gram's inverse document frequency over the tools, > 0.
-    """
-
-    node: int
-    kind: str
-    text: str
-    score: float
+    node: int  # its number
+    kind: str  # ``semantic`` or ``ngram``
+    text: str  # the n-gram, or empty for a semantic match
+    score: float  # cosine in [-1, 1], or the n-gram's inverse document frequency over the tools, > 0
 
 
 @dataclass(slots=True, kw_only=True)
 class QueryContext:
-    """One request on its way through the stages, in one thread.
-
-    :param snapshot: the snapshot that answers.
-    :param config: the stages that run.
-    :param query: the analysed request.
-    :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
-    :param entries: the entry nodes, once they are known.
-    :param candidates: numbers of the candidate tools, ascending, int64, once they are known.
-    :param named: for each name of tools that the request says the tools that have it; empty where values are not typed.
-    :param phrases: the everyday phrases of the tools; None where they do not count.
-    :param done: numbers of the tools that the caller has executed already.
-    :param clauses_CT: how well each candidate matches each clause, z-scores, float32 [clauses, candidates];
-        None until they are computed.
-    :param supporting: the tools that must be called before those that answer, with the reasons, once they are known.
-    :param past_sessions: tool number → how many of the nearest past requests used it.
-    :param fallbacks: what was left out and why, one sentence each.
-    :param timings_ms: stage → milliseconds.
-    """
+    """One request on its way through the stages, in one thread."""
 
     request: Request
     snapshot: Snapshot
     config: RetrievalConfig = PLAIN
     query: Query = field(init=False)
+    # the nodes that the request may see, bool [nodes]; None allows all
     allowed: NDArray[np.bool_] | None = field(init=False)
     entries: list[EntryNode] = field(default_factory=list)
+    # numbers of the candidate tools, ascending, int64, once they are known
     candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    # for each name of tools that the request says the tools that have it; empty where values are not typed
     named: tuple[tuple[int, ...], ...] = ()
-    phrases: PhraseVectors | None = None
-    done: frozenset[int] = frozenset()
+    phrases: PhraseVectors | None = None  # the everyday phrases of the tools; None where they do not count
+    done: frozenset[int] = frozenset()  # numbers of the tools that the caller has executed already
+    # how well each candidate matches each clause, z-scores, float32 [clauses, candidates]; None until they are computed
     clauses_CT: Floats2d | None = None
+    # the tools that must be called before those that answer, with the reasons, once they are known
     supporting: tuple[SupportingTool, ...] = ()
+    # tool number → how many of the nearest past requests used it
     past_sessions: dict[int, int] = field(default_factory=dict)
-    fallbacks: list[str] = field(default_factory=list)
-    timings_ms: dict[str, float] = field(default_factory=dict)
+    fallbacks: list[str] = field(default_factory=list)  # what was left out and why, one sentence each
+    timings_ms: dict[str, float] = field(default_factory=dict)  # stage → milliseconds
     _ego_tools: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     _cosines: dict[str, list[Floats1d]] = field(default_factory=dict)
     _support: dict[tuple[tuple[int, int], ...], dict[int, float]] = field(default_factory=dict)
@@ -297,11 +246,7 @@ class QueryContext:
 
     @classmethod
     def begin(
-        cls,
-        request: Request,
-        snapshot: Snapshot,
-        encoder: Encoder | None,
-        config: RetrievalConfig = PLAIN,
+        cls, request: Request, snapshot: Snapshot, encoder: Encoder | None, config: RetrievalConfig = PLAIN
     ) -> QueryContext:
         """Analyse a request and apply its filters. Without a working encoder the query has no vectors."""
         typed, decomposed = config.typed_values, config.query_decomposition
@@ -310,14 +255,17 @@ class QueryContext:
         with context.stage("encode"):
             texts = request.parts if request.needs else (request.query,)
             values = [find_values(text, snapshot.value_shapes) if typed else None for text in texts]
+            known = snapshot.abbreviations
+            analysed: Callable[[Encoder | None], Query]
             if request.needs:
                 needs = len(set(request.needs))
-                analysed = partial(analyse_needs, texts, values=values, needs=needs, decomposed=decomposed)
+                analysed = partial(
+                    analyse_needs, texts, abbreviations=known, values=values, needs=needs, decomposed=decomposed
+                )
             else:
-                analysed = partial(analyse, request.query, values=values[0], decomposed=decomposed)
-            known = snapshot.abbreviations
-            query = context.attempt(lambda: analysed(encoder, known), "no semantic matching")
-            context.query = analysed(None, known) if query is None else query
+                analysed = partial(analyse, request.query, abbreviations=known, values=values[0], decomposed=decomposed)
+            query = context.attempt(lambda: analysed(encoder), "no semantic matching")
+            context.query = analysed(None) if query is None else query
         with context.stage("entry"):
             context.allowed = snapshot.allowed(request.filters)
             if context.allowed is not None and not context.allowed[: snapshot.tool_count].any():
@@ -329,26 +277,25 @@ class QueryContext:
         return context
 
     def parts(self) -> list[QueryContext]:
-        """The context of each part of a request over needs, which is ranked by itself: what the caller may see and has executed, the timings
-        and the fallbacks are those of this context.
-        """
-        return list(map(self._of_part, self.query.parts))
-
-    def _of_part(self, query: Query) -> QueryContext:
-        context = QueryContext(
-            request=self.request,
-            snapshot=self.snapshot,
-            config=self.config,
-            phrases=self.phrases,
-            fallbacks=self.fallbacks,
-            timings_ms=self.timings_ms,
-            _ego_tools=self._ego_tools,
-            _support=self._support,
-        )
-        context.query, context.allowed, context.done = query, self.allowed, self.done
-        if self.config.typed_values:
-            context.named = named_tools(self.snapshot, query.text, self.allowed)
-        return context
+        """The context of each part of a request over needs, which is ranked by itself: what the caller may see and has
+        executed, the timings and the fallbacks are those of this context."""
+        contexts = []
+        for query in self.query.parts:
+            context = QueryContext(
+                request=self.request,
+                snapshot=self.snapshot,
+                config=self.config,
+                phrases=self.phrases,
+                fallbacks=self.fallbacks,
+                timings_ms=self.timings_ms,
+                _ego_tools=self._ego_tools,
+                _support=self._support,
+            )
+            context.query, context.allowed, context.done = query, self.allowed, self.done
+            if self.config.typed_values:
+                context.named = named_tools(self.snapshot, query.text, self.allowed)
+            contexts.append(context)
+        return contexts
 
     def ego_tools(self, node: int) -> NDArray[np.int64]:
         """The tools in the 1-hop ego graph of a node, allowed or not, in no order and with repeats; two stages need them."""
@@ -365,16 +312,10 @@ class QueryContext:
         return self._support[places]
 
     def cosines(self, vectors: str, clause: Clause, tools: NDArray[np.int64]) -> Floats1d | None:
-        """The cosine of a clause with tools, float32 [tools]; None where the query has no vector, or the snapshot no such vectors.
-
-        The vectors of the candidates are read once, for the request and all its clauses.
-
-        :param vectors: the name of vectors of the snapshot, ``vectors``, ``name_vectors`` or ``phrase_vectors``.
-        """
-        if clause.vector_D is None:
-            return None
+        """The cosine of a clause with tools, float32 [tools]; None where the query has no vector, or the snapshot none of this
+        name (``vectors``, ``name_vectors``, ``phrase_vectors``). Those of the candidates are read once, for all clauses."""
         stored: NodeVectors | PhraseVectors | None = getattr(self.snapshot, vectors)
-        if stored is None:
+        if clause.vector_D is None or stored is None:
             return None
         parts = (self.query, *self.query.clauses)
         place = next((place for place, part in enumerate(parts) if part is clause), None)
@@ -394,9 +335,7 @@ class QueryContext:
 
     def once(self, what: Hashable, compute: Callable[[], _T]) -> _T:
         """What follows from the request alone: computed once, also where the request is completed with many weights.
-
-        :param what: names the result, with all that it depends on beside the request.
-        """
+        ``what`` names all that it depends on beside the request."""
         if what not in self._once:
             self._once[what] = compute()
         found: _T = self._once[what]
@@ -404,10 +343,7 @@ class QueryContext:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Measure the time of one stage.
-
-        :raises DeadlineError: instead of starting it, when the caller no longer waits.
-        """
+        """Measure the time of one stage; a DeadlineError instead of it where the caller no longer waits."""
         self.request.check(name)
         started = time.perf_counter()
         yield
@@ -415,10 +351,7 @@ class QueryContext:
         self.timings_ms[name] = self.timings_ms.get(name, 0.0) + spent_ms
 
     def attempt(self, call: Callable[[], _T], without: str) -> _T | None:
-        """The result of a call that needs a model; None, and a fallback is recorded, where the model is down.
-
-        :param without: what the answer lacks then.
-        """
+        """The result of a call that needs a model; where that is down None, and a fallback says what the answer is without."""
         try:
             return call()
         except ModelError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,11 +19,9 @@ from ontology.names import is_verb, verb_lemma, words
 from retrieval.index.bm25 import STOP_WORDS, ngrams, terms
 from retrieval.query.typed_values import LEAST_SPECIFIC, VALUE_WORDS, TypedValue, kind_of_token
 
-Spans: TypeAlias = tuple[tuple[int, int], ...]
-"""Places in a request, each its start and its end."""
+Spans: TypeAlias = tuple[tuple[int, int], ...]  # places in a request, each its start and its end
 
-MAX_CLAUSES = 8
-"""The rest of a longer request stays in the last clause."""
+MAX_CLAUSES = 8  # the rest of a longer request stays in the last clause
 _MIN_TERMS = 3
 # The look-behinds make a run of separators match from its start only: without them a long run takes quadratic time.
 _SEPARATOR = re.compile(
@@ -31,24 +30,19 @@ _SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 _NEXT_WORDS = re.compile(r"([^\W\d_]{1,40}(?:['’][^\W\d_]{1,3})?)(?:\s+([^\W_]{1,40}))?")
-_NOT_AFTER_VERB = frozenset(
-    "and or of is are was were".split()
-)  # "cash flow and profit and loss": no imperative. Chosen, not tuned.
+# "cash flow and profit and loss": no imperative. Chosen, not tuned.
+_NOT_AFTER_VERB = frozenset("and or of is are was were".split())
 
 
 def decompose(text: str, values: Sequence[TypedValue] = ()) -> tuple[str, ...]:
-    """The clauses of a request, in its order; the request itself where it has only one.
-
-    A part with fewer than three index terms is joined to the part before it, the first one to the next.
-    """
+    """The clauses of a request, in its order; the request itself where it has only one. A part with fewer than three
+    index terms is joined to the part before it, the first one to the next."""
     return tuple(" ".join(text[start:end] for start, end in spans) for spans in clause_spans(text, values))
 
 
 def clause_spans(text: str, values: Sequence[TypedValue] = ()) -> list[Spans]:
     """The places of the clauses of a request: the parts that each is joined of; all of the text where it has only one.
-
-    :param values: the typed values of the request in order; inside them it is not split.
-    """
+    ``values``: the typed values of the request in order; inside them it is not split."""
     found: list[Spans] = []
     counts: list[int] = []
     for start, end in _parts(text, values):
@@ -82,19 +76,15 @@ def _parts(text: str, values: Sequence[TypedValue]) -> Iterator[tuple[int, int]]
 
 
 def _starts_clause(text: str, at: int) -> bool:
-    """Whether what follows *and* or *or* is a clause, and not the second half of a noun phrase: "profit and loss".
-
-    A clause starts with an imperative or a gerund, or with a word without a meaning of its own ("the", "my", "what").
-    """
+    """Whether what follows *and* or *or* is a clause, and not the second half of a noun phrase: "profit and loss". A
+    clause starts with an imperative or a gerund, or with a word without a meaning of its own ("the", "my", "what")."""
     match = _NEXT_WORDS.match(text, at)
     if match is None:
         return True
     word, after = match[1].lower(), (match[2] or "").lower()
     if word in STOP_WORDS or "'" in word or "’" in word:
         return True
-    if word.endswith("ing"):
-        return is_verb(verb_lemma(word))
-    return is_verb(word) and after not in _NOT_AFTER_VERB
+    return is_verb(verb_lemma(word)) if word.endswith("ing") else is_verb(word) and after not in _NOT_AFTER_VERB
 
 
 _FILE = Path(__file__).with_name("everyday_verbs.yaml")
@@ -107,38 +97,31 @@ def formal_terms(text: str) -> list[str]:
     found: dict[str, None] = {}
     for at, word in enumerate(said):
         for rest, meaning in _phrases().get(word, ()):
-            if _follows(said, at + 1, rest):
+            place = at + 1
+            for other in rest:
+                window = said[place : place + _GAP + 1]
+                if other not in window:
+                    break
+                place += window.index(other) + 1
+            else:
                 found.update(dict.fromkeys(meaning))
     return list(found)
 
 
-def _follows(said: Sequence[str], at: int, rest: Sequence[str]) -> bool:
-    """Whether the other words of a phrase stand there in order, each after at most three others."""
-    for word in rest:
-        window = said[at : at + _GAP + 1]
-        if word not in window:
-            return False
-        at += window.index(word) + 1
-    return True
-
-
 @cache
-def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]:
+def _phrases() -> Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]]:
     """The phrases by their first word: the other words, and the terms that they stand for."""
-    found: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+    found: defaultdict[str, list[tuple[Sequence[str], Sequence[str]]]] = defaultdict(list)
     for phrase, meaning in read_yaml(_FILE).items():
         first, *rest = (verb_lemma(word) for word in words(phrase))
-        found.setdefault(first, []).append((tuple(rest), tuple(terms(meaning))))
-    return {first: tuple(rows) for first, rows in found.items()}
+        found[first].append((rest, terms(meaning)))
+    return found
 
 
 # The kinds that are replaced, a path segment by segment. Others are words too: a quoted text is often the name of what is wanted.
 _REPLACED = frozenset(
-    {
-        *("url", "domain", "email", "arn", "ip", "iban", "phone", "uuid", "hex digest", "identifier", "code"),
-        *("channel", "handle", "file", "path", "repository", "branch", "variable"),
-    }
-)
+    "url domain email arn ip iban phone uuid identifier code channel handle file path repository branch variable".split()
+) | {"hex digest"}
 _MOST_ENTITIES = 2  # a shape of more kinds of things says none of them
 _MAX_ADDRESS_WORDS = 4
 _SCHEME = re.compile(r"\A[a-z0-9]{1,10}://")
@@ -148,9 +131,7 @@ _SEGMENT = re.compile(r"[^/\\{}]+")
 
 def split_at_values(text: str, values: Sequence[TypedValue], spans: Spans) -> Iterator[tuple[str, TypedValue | None]]:
     """Yield the pieces of parts of a text in order: words with None, and each value that stands for other words.
-
-    Between two parts comes a space. It takes time linear in their number and in that of the values.
-    """
+    Between two parts comes a space. It takes time linear in their number and in that of the values."""
     replaced = (value for value in values if value.kind in _REPLACED)
     value = next(replaced, None)
     for number, (start, end) in enumerate(spans):
@@ -168,38 +149,37 @@ def split_at_values(text: str, values: Sequence[TypedValue], spans: Spans) -> It
 
 def _path_pieces(path: TypedValue) -> Iterator[tuple[str, TypedValue | None]]:
     """The segments of a path: words, and the values among them: ``/orders/{orderId}/items/PO-4711``."""
-    for number, segment in enumerate(_SEGMENT.finditer(path.text)):
+    for number, match in enumerate(_SEGMENT.finditer(path.text)):
+        segment, start = match[0], path.start + match.start()
         if number:
             yield " ", None
-        if kind := kind_of_token(segment[0]):
-            start = path.start + segment.start()
-            yield segment[0], TypedValue(kind=kind, text=segment[0], start=start, end=start + len(segment[0]))
+        if kind := kind_of_token(segment):
+            yield segment, TypedValue(kind=kind, text=segment, start=start, end=start + len(segment))
         else:
-            yield " ".join(words(segment[0])), None
+            yield " ".join(words(segment)), None
 
 
 def typed_text(text: str, values: Sequence[TypedValue], spans: Spans) -> str:
     """The text for the encoder of parts of a request, joined by spaces: each value is replaced by its noun."""
-    pieces = split_at_values(text, values, spans)
-    return "".join(piece if value is None else noun_of(value) for piece, value in pieces)
+    return "".join(piece if value is None else noun_of(value) for piece, value in split_at_values(text, values, spans))
 
 
 def noun_of(value: TypedValue) -> str:
-    """The words that a value stands for, 1 or more."""
+    """The words that a value stands for, 1 or more; of an address also what says which service it is (``github``)."""
     data = read_yaml(VALUE_WORDS)
     noun = str(data["nouns"].get(value.kind, value.kind))
     if value.kind == "file":
         return str(data["extensions"].get(value.text.rpartition(".")[2].lower(), noun))
     if value.kind in ("url", "domain"):
-        return " ".join((*_host_words(value.text), noun))
+        host = _SCHEME.sub("", value.text.lower()).partition("/")[0].partition("?")[0]
+        no_service = data["address_words"].split()
+        return " ".join((*[word for word in _WORD.findall(host) if word not in no_service][:_MAX_ADDRESS_WORDS], noun))
     return _entity(value) or noun
 
 
 def _entity(value: TypedValue) -> str:
-    """What the snapshot knows a value to identify; empty where that is unknown or ambiguous.
-
-    The entities "employee" and "owner employee" are one, the shorter.
-    """
+    """What the snapshot knows a value to identify; empty where that is unknown or ambiguous. The entities "employee"
+    and "owner employee" are one, the shorter."""
     for match in value.matches:
         if match.specificity < LEAST_SPECIFIC:
             break
@@ -214,17 +194,6 @@ def _entity(value: TypedValue) -> str:
     return ""
 
 
-def _host_words(address: str) -> list[str]:
-    """The words of the host of an address that say which service it is: ``github`` of ``https://github.com/acme/web``."""
-    host = _SCHEME.sub("", address.lower()).partition("/")[0].partition("?")[0]
-    return [word for word in _WORD.findall(host) if word not in _no_service()][:_MAX_ADDRESS_WORDS]
-
-
-@cache
-def _no_service() -> frozenset[str]:
-    return frozenset(read_yaml(VALUE_WORDS)["address_words"].split())
-
-
 # Chosen, not tuned: a word inside a value may name a thing, but was not said to.
 _OWN_WEIGHT = 0.5
 _NOUN_WEIGHT = 1.0
@@ -232,11 +201,9 @@ _EVERYDAY_WEIGHT = 0.3
 
 
 def term_weights(text: str, values: Sequence[TypedValue], spans: Spans) -> Mapping[str, float]:
-    """Term → how much it counts, > 0, in parts of a request: how often they have it, half where a value has it.
-
-    A value adds the terms of its noun; of its own terms those with a digit do not count. Everyday phrases add the terms that they stand
-    for. Abbreviations are not expanded.
-    """
+    """Term → how much it counts, > 0, in parts of a request: how often they have it, half where a value has it. A value
+    adds the terms of its noun; of its own terms those with a digit do not count. Everyday phrases add the terms that
+    they stand for. Abbreviations are not expanded."""
     weights: defaultdict[str, float] = defaultdict(float)
     for piece, value in split_at_values(text, values, spans):
         for term in terms(piece):
@@ -252,33 +219,23 @@ def term_weights(text: str, values: Sequence[TypedValue], spans: Spans) -> Mappi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A part of a request, or all of it.
+    """A part of a request, or all of it."""
 
-    :param text: as the user wrote it.
-    :param vector_D: L2-normalised, float32 [D], or None where there is no encoder.
-    :param terms: index terms in order, with repeats, those of values included.
-    :param weights: term → how much it counts in lexical matching, > 0: how often the text has it, less where a value has it.
-    :param values: its typed values in order; their places are those in the whole request.
-    """
-
-    text: str
-    vector_D: Floats1d | None
-    terms: tuple[str, ...]
+    text: str  # as the user wrote it
+    vector_D: Floats1d | None  # L2-normalised, float32 [D], or None where there is no encoder
+    terms: tuple[str, ...]  # index terms in order, with repeats, those of values included
+    # term → how much it counts in lexical matching, > 0: how often the text has it, less where a value has it
     weights: Mapping[str, float] = field(hash=False)
-    values: tuple[TypedValue, ...] = ()
+    values: tuple[TypedValue, ...] = ()  # its typed values in order; their places are those in the whole request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query(Clause):
-    """A whole request.
+    """A whole request."""
 
-    :param ngrams: distinct canonical n-grams, longest first; none has a word of a value.
-    :param clauses: its clauses in order, where it has several and was decomposed.
-    :param parts: of a request over needs, which is its clauses: its query, where it has one, and each distinct need.
-    """
-
-    ngrams: tuple[str, ...]
-    clauses: tuple[Clause, ...] = ()
+    ngrams: tuple[str, ...]  # distinct canonical n-grams, longest first; none has a word of a value
+    clauses: tuple[Clause, ...] = ()  # its clauses in order, where it has several and was decomposed
+    # of a request over needs, which is its clauses: its query, where it has one, and each distinct need
     parts: tuple[Query, ...] = ()
 
 
@@ -292,10 +249,7 @@ def analyse(
 ) -> Query:
     """Analyse a request. The request and its clauses are encoded in one call, in one pass where the encoder can.
 
-    :param encoder: None for no vectors.
-    :param values: its typed values in order (:func:`retrieval.query.typed_values.find_values`); None matches the request as it is, all
-        of it words, for baselines.
-    :param decomposed: whether the clauses are analysed too.
+    :param values: its typed values in order; None matches the request as it is, all of it words, for baselines.
     :raises ModelError: when the encoder is down.
     """
     everything: Spans = ((0, len(text)),)
@@ -318,14 +272,10 @@ def analyse_needs(
     needs: int,
     decomposed: bool = False,
 ) -> Query:
-    """Analyse a request over needs: each part by itself, a need as one clause, for it is one capability; and all of them as one text.
-
-    :param parts: as in :attr:`retrieval.query.request.Request.parts`; the last ``needs`` of them are needs.
-    :param encoder: None for no vectors.
-    :param values: the typed values of each part, in order; None matches it as it is, as in :func:`analyse`.
-    :param decomposed: whether the clauses of the query are analysed too.
-    :raises ModelError: when the encoder is down.
-    """
+    """Analyse a request over needs: each part by itself, a need as one clause, for it is one capability; and all of
+    them as one text. ``parts``: as in :attr:`retrieval.query.request.Request.parts`; the last ``needs`` of them are
+    needs. ``encoder``: None for no vectors. ``values``: the typed values of each part, in order; None matches it as it
+    is, as in :func:`analyse`. ``decomposed``: whether the clauses of the query are analysed too."""
     queries = [
         analyse(part, encoder, abbreviations, values=of_part, decomposed=decomposed)
         for part, of_part in zip(parts[:-needs], values, strict=False)
@@ -338,16 +288,14 @@ def analyse_needs(
         for start, of_part in zip(starts, values, strict=False)
         for value in of_part or ()
     ]
-
-    def part_of(span: Spans, vector_D: Floats1d | None) -> Query:
-        clause = _clause(text, None if None in values else placed, span, vector_D)
-        return _query(clause, text, placed, abbreviations, span)
-
     analysed = [*spans[-needs:], ((0, len(text)),)] if len(parts) > 1 else spans
     vectors: Sequence[Floats1d | None] = [None] * len(analysed)
     if encoder is not None:
         vectors = list(encoder.encode([typed_text(text, placed, span) for span in analysed]))
-    found = [part_of(span, vector_D) for span, vector_D in zip(analysed, vectors, strict=True)]
+    found = []
+    for span, vector_D in zip(analysed, vectors, strict=True):
+        clause = _clause(text, None if None in values else placed, span, vector_D)
+        found.append(_query(clause, text, placed, abbreviations, span))
     every = (*queries, *found[:needs])
     clauses = tuple(clause for part in every for clause in part.clauses or (part,)) if len(every) > 1 else ()
     return replace(found[-1], clauses=clauses, parts=every)
@@ -376,21 +324,15 @@ def _query(
 def _clause(text: str, values: Sequence[TypedValue] | None, spans: Spans, vector_D: Floats1d | None) -> Clause:
     said = " ".join(text[start:end] for start, end in spans)
     plain = tuple(terms(said))
+    starts = [start for start, _ in spans]
     return Clause(
         text=said,
         vector_D=vector_D,
         terms=plain,
         weights=Counter(plain) if values is None else term_weights(text, values, spans),
-        values=tuple(_within(values or (), spans)),
+        values=tuple(
+            value
+            for value in values or ()
+            if (part := bisect_right(starts, value.start)) and value.start < spans[part - 1][1]
+        ),
     )
-
-
-def _within(values: Sequence[TypedValue], spans: Spans) -> Iterator[TypedValue]:
-    """Yield the values in these parts of the request, in linear time; both are in its order."""
-    others = iter(values)
-    value = next(others, None)
-    for start, end in spans:
-        while value is not None and value.start < end:
-            if start <= value.start:
-                yield value
-            value = next(others, None)

@@ -40,16 +40,16 @@ def _is_text(text: str, least: int, most: int) -> bool:
 class Request(Query):
     """One request: a valid query, and when a retriever stops. Who calls a retriever has chosen it by ``preset``.
 
-    :param first: ids of candidates that stand first, in this order: a model chose them. With ``auto_k`` they are the answer.
-    :param size_of: the tokens of a tool by its id, at least 0, for ``budget_tokens``.
-    :param deadline: time of ``time.monotonic()``, in seconds, after which no further stage starts; or None.
-    :param cancelled: whether the caller no longer waits; called before each stage.
     :raises InvalidArgumentError: naming the invalid field.
     """
 
+    # ids of candidates that stand first, in this order: a model chose them. With ``auto_k`` they are the answer
     first: Sequence[str] = ()
+    # the tokens of a tool by its id, at least 0, for ``budget_tokens``
     size_of: Callable[[str], int] = field(default=_no_size, repr=False, compare=False)
+    # time of ``time.monotonic()``, in seconds, after which no further stage starts; or None
     deadline: float | None = None
+    # whether the caller no longer waits; called before each stage
     cancelled: Callable[[], bool] = field(default=never, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -59,20 +59,16 @@ class Request(Query):
             problem = f"it must be from 1 to {MAX_BUDGET_TOKENS:,}, or 0 for no limit, not {self.budget_tokens}"
             raise InvalidArgumentError(problem, subject="budget_tokens")
         if len(self.query) > MAX_QUERY_CHARS:
-            raise InvalidArgumentError(
-                f"the query has {len(self.query)} characters; at most {MAX_QUERY_CHARS} are allowed",
-                subject="query",
-                remedy="Send the request itself, not the conversation",
-            )
+            problem = f"the query has {len(self.query)} characters; at most {MAX_QUERY_CHARS} are allowed"
+            remedy = "Send the request itself, not the conversation"
+            raise InvalidArgumentError(problem, subject="query", remedy=remedy)
         if not is_unicode(self.query):
             raise InvalidArgumentError("the query is not valid Unicode", subject="query", remedy="Send it as UTF-8")
         check_needs(self.needs)
         if not self.needs and not any(character.isalnum() for character in self.query):
-            raise InvalidArgumentError(
-                "there is neither a need nor a query with a letter or digit",
-                subject="query",
-                remedy='Say in words what is needed, one capability a need: needs=["find an employee by name", …]',
-            )
+            problem = "there is neither a need nor a query with a letter or digit"
+            remedy = 'Say in words what is needed, one capability a need: needs=["find an employee by name", …]'
+            raise InvalidArgumentError(problem, subject="query", remedy=remedy)
         check_task(self.done, self.have)
 
     @property
@@ -88,10 +84,7 @@ class Request(Query):
         return ". ".join(self.parts) + "." if self.needs else self.query
 
     def check(self, stage: str) -> None:
-        """Check before a stage that the caller still waits.
-
-        :raises DeadlineError: naming the stage, when the call was cancelled or the deadline has passed.
-        """
+        """Check before a stage that the caller still waits; a DeadlineError names the stage where they do not."""
         if self.cancelled():
             raise DeadlineError("the caller no longer waits", subject=stage)
         if self.deadline is not None and time.monotonic() >= self.deadline:
@@ -99,90 +92,67 @@ class Request(Query):
 
 
 def check_needs(needs: Sequence[str]) -> None:
-    """Check the needs of a request; none are valid.
-
-    :raises InvalidArgumentError: naming the invalid one.
-    """
+    """Check the needs of a request; none are valid. An InvalidArgumentError names the invalid one."""
     if len(needs) > MAX_NEEDS:
-        raise InvalidArgumentError(
-            f"there are {len(needs)} needs; at most {MAX_NEEDS} are allowed",
-            subject="needs",
-            remedy="Ask for a part of the task at a time",
-        )
+        problem = f"there are {len(needs)} needs; at most {MAX_NEEDS} are allowed"
+        raise InvalidArgumentError(problem, subject="needs", remedy="Ask for a part of the task at a time")
     for place, need in enumerate(needs):
         if not _is_text(need, 1, MAX_NEED_CHARS) or not any(character.isalpha() for character in need):
-            raise InvalidArgumentError(
-                f"a need is a phrase of 1 to {MAX_NEED_CHARS} characters with at least one letter",
-                subject=f"needs[{place}]",
-                remedy="Say one capability in words of documentation; values belong into the query or into have",
-            )
+            problem = f"a need is a phrase of 1 to {MAX_NEED_CHARS} characters with at least one letter"
+            remedy = "Say one capability in words of documentation; values belong into the query or into have"
+            raise InvalidArgumentError(problem, subject=f"needs[{place}]", remedy=remedy)
 
 
 def check_task(done: Sequence[str], have: Mapping[str, str]) -> None:
-    """Check what is done and known already. That the catalogue has the tools is not checked here.
-
-    :raises InvalidArgumentError: naming the invalid field.
-    """
+    """Check what is done and known already. That the catalogue has the tools is not checked here."""
     if len(done) > _MAX_DONE or not all(_is_text(each, 1, _MAX_ID_CHARS) for each in done):
-        raise InvalidArgumentError(
-            f"at most {_MAX_DONE:,} tool ids of 1 to {_MAX_ID_CHARS:,} characters are allowed",
-            subject="done",
-            remedy="Give the ids of the tools that were executed",
-        )
+        problem = f"at most {_MAX_DONE:,} tool ids of 1 to {_MAX_ID_CHARS:,} characters are allowed"
+        remedy = "Give the ids of the tools that were executed"
+        raise InvalidArgumentError(problem, subject="done", remedy=remedy)
     if len(have) > _MAX_HAVE or not all(_is_text(name, 1, _MAX_NAME_CHARS) for name in have):
-        raise InvalidArgumentError(
-            f"at most {_MAX_HAVE} names of 1 to {_MAX_NAME_CHARS} characters are allowed",
-            subject="have",
-            remedy="Give the values that this task needs",
-        )
+        problem = f"at most {_MAX_HAVE} names of 1 to {_MAX_NAME_CHARS} characters are allowed"
+        raise InvalidArgumentError(problem, subject="have", remedy="Give the values that this task needs")
     for name, value in have.items():
         if not _is_text(value, 0, _MAX_VALUE_CHARS):
-            raise InvalidArgumentError(
-                f"a value is a text of at most {_MAX_VALUE_CHARS:,} characters",
-                subject=f"have.{name[:100]}",
-                remedy="Leave the value empty: its name is enough",
-            )
+            problem = f"a value is a text of at most {_MAX_VALUE_CHARS:,} characters"
+            remedy = "Leave the value empty: its name is enough"
+            raise InvalidArgumentError(problem, subject=f"have.{name[:100]}", remedy=remedy)
 
 
 MAX_GOALS = 20
 _MAX_GOAL_CHARS = 4_096
-_MATCHED = 50
-"""Tools whose scores say how well they match a request; any other has the lowest score of these."""
+_MATCHED = 50  # tools whose scores say how well they match a request; any other has the lowest score of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
     """What is to be planned, and when the planner stops; the other fields as in :class:`retrieval.query.request.Request`.
 
-    :param goals: ids of the tools to be called in the end; empty: the best tool of each need, or else the best tools for ``query``.
-    :param query: the request in plain words; empty: nothing but ``have`` is known.
-    :param abstain: plan nothing for an unanswerable query without goals, nor for a need that nothing fits.
     :raises InvalidArgumentError: naming the invalid field.
     """
 
+    # ids of the tools to be called in the end; empty: the best tool of each need, or else the best tools for ``query``
     goals: Sequence[str] = ()
-    query: str = ""
+    query: str = ""  # the request in plain words; empty: nothing but ``have`` is known
     done: Sequence[str] = ()
     have: Mapping[str, str] = field(default_factory=dict)
     preset: str = ""
-    abstain: bool = False
+    abstain: bool = False  # plan nothing for an unanswerable query without goals, nor for a need that nothing fits
     needs: Sequence[str] = ()
     deadline: float | None = None
     cancelled: Callable[[], bool] = field(default=never, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.goals) > MAX_GOALS or not all(0 < len(each) <= _MAX_GOAL_CHARS for each in self.goals):
-            raise InvalidArgumentError(
-                f"at most {MAX_GOALS} tool ids of 1 to {_MAX_GOAL_CHARS:,} characters are allowed",
-                subject="goals",
-                remedy="Give the tools to be called in the end; those before them are planned",
-            )
+            problem = f"at most {MAX_GOALS} tool ids of 1 to {_MAX_GOAL_CHARS:,} characters are allowed"
+            remedy = "Give the tools to be called in the end; those before them are planned"
+            raise InvalidArgumentError(problem, subject="goals", remedy=remedy)
         if not self.goals and not self.is_matched:
-            raise InvalidArgumentError(
+            problem, remedy = (
                 "there is neither a goal nor a need nor a request",
-                subject="goals",
-                remedy="Give the ids of tools, needs or a query",
+                "Give the ids of tools, needs or a query",
             )
+            raise InvalidArgumentError(problem, subject="goals", remedy=remedy)
         check_task(self.done, self.have)
         if self.is_matched:
             self.retrieval()
@@ -193,10 +163,8 @@ class PlanRequest:
         return bool(self.query or self.needs)
 
     def retrieval(self) -> Request:
-        """The request for the tools that match :attr:`query` and :attr:`needs` best.
-
-        :raises InvalidArgumentError: where they are not valid.
-        """
+        """The request for the tools that match :attr:`query` and :attr:`needs` best; an InvalidArgumentError where they
+        are not valid."""
         return Request(
             query=self.query,
             needs=self.needs,

@@ -7,12 +7,11 @@ first, with their kind and their place; matching uses the noun of the kind inste
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
 from ontology.files import read_yaml
 from ontology.names import noun_lemma, words
@@ -20,14 +19,11 @@ from ontology.value_shape import kind_of_value
 from retrieval.index.bm25 import STOP_WORDS, terms
 from retrieval.index.value_shapes import ShapeMatch, ValueShapes
 
-MAX_VALUES = 1_000
-"""Values that are found in one request; the rest of it is words."""
+MAX_VALUES = 1_000  # values that are found in one request; the rest of it is words
+# Bits from which a shape says what its values are: those of two digits and a letter. A shape that is less specific fits
+# words and counts. Chosen, not tuned.
 LEAST_SPECIFIC = 8.0
-"""Bits from which a shape says what its values are: those of two digits and a letter. A shape that is less specific fits words and
-counts. Chosen, not tuned.
-"""
-SELF = "self"
-"""The kind of the first person: "my", "I am". It is a value for what identifies a person."""
+SELF = "self"  # the kind of the first person: "my", "I am". It is a value for what identifies a person
 VALUE_WORDS = Path(__file__).with_name("value_words.yaml")
 
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -76,20 +72,15 @@ _LONG = 12  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedValue:
-    """A value in a request.
+    """A value in a request."""
 
-    :param kind: a key of :data:`ontology.value_shape.KIND_SHAPES`, or ``identifier``, ``quoted``, ``code``, ``file``, ``channel``,
-        ``handle``, ``repository``, ``branch``, ``variable``, ``domain``, ``time``, ``amount`` or :data:`SELF`.
-    :param text: the value as the request has it, with its quotation marks; ``request[start:end]``.
-    :param start: its first character in the request.
-    :param matches: the shapes of the snapshot that it has, the most specific first.
-    """
-
+    # a key of KIND_SHAPES, or ``identifier``, ``quoted``, ``code``, ``file``, ``channel``, ``handle``, ``repository``,
+    # ``branch``, ``variable``, ``domain``, ``time``, ``amount`` or SELF
     kind: str
-    text: str
-    start: int
+    text: str  # the value as the request has it, with its quotation marks; ``request[start:end]``
+    start: int  # its first character in the request
     end: int
-    matches: tuple[ShapeMatch, ...] = ()
+    matches: tuple[ShapeMatch, ...] = ()  # the shapes of the snapshot that it has, the most specific first
 
     @property
     def content(self) -> str:
@@ -99,9 +90,7 @@ class TypedValue:
 
 def find_values(text: str, shapes: ValueShapes | None = None) -> tuple[TypedValue, ...]:
     """Return the values in a request, in its order; no two overlap. It takes time linear in the length of the text.
-
-    :param shapes: the value shapes of a snapshot. What has a specific shape is an identifier, whatever it looks like otherwise.
-    """
+    What has a specific one of ``shapes``, those of a snapshot, is an identifier, whatever it looks like otherwise."""
     spaced = list(islice(_spaced(text), MAX_VALUES))
     found = sorted((*spaced, *_between(text, spaced)), key=lambda value: value.start)[:MAX_VALUES]
     return tuple(found if shapes is None or not len(shapes) else _with_matches(text, found, shapes))
@@ -109,22 +98,17 @@ def find_values(text: str, shapes: ValueShapes | None = None) -> tuple[TypedValu
 
 def _spaced(text: str) -> Iterator[TypedValue]:
     for match in _spaced_pattern().finditer(text):
-        if match.lastgroup == "code" and not _CODE.search(_TEMPLATE.sub("", match[0])):
-            yield from _in_backticks(text, *match.span())
+        start, end = match.span()
+        if match.lastgroup != "code" or _CODE.search(_TEMPLATE.sub("", match[0])):
+            yield _value(str(match.lastgroup), text, start, end)
+            continue
+        # Words in backticks are what they are without them; several that are no value are a quoted text, which is not cut.
+        inner = list(_spaced_pattern().finditer(text, start + 1, end - 1))
+        said = text[start + 1 : end - 1].split()
+        if inner or len(said) < 2 or any(map(kind_of_token, said)):
+            yield from (_value(str(one.lastgroup), text, *one.span()) for one in inner)
         else:
-            yield _value(str(match.lastgroup), text, *match.span())
-
-
-def _in_backticks(text: str, start: int, end: int) -> Iterator[TypedValue]:
-    """Yield what words in backticks are without them; several that are no value are a quoted text, which is not cut."""
-    inner = [
-        _value(str(one.lastgroup), text, *one.span()) for one in _spaced_pattern().finditer(text, start + 1, end - 1)
-    ]
-    said = text[start + 1 : end - 1].split()
-    if inner or len(said) < 2 or any(map(kind_of_token, said)):
-        yield from inner
-    else:
-        yield _value("quoted", text, start, end)
+            yield _value("quoted", text, start, end)
 
 
 def _between(text: str, taken: Sequence[TypedValue]) -> Iterator[TypedValue]:
@@ -139,8 +123,7 @@ def _between(text: str, taken: Sequence[TypedValue]) -> Iterator[TypedValue]:
         value = _POSSESSIVE.sub("", token[0].rstrip(_TRAILING))
         start = token.start() + len(value) - len(value.lstrip(_LEADING))
         value = value.lstrip(_LEADING)
-        kind = kind_of_token(value)
-        if kind:
+        if kind := kind_of_token(value):
             yield _value(kind, text, start, start + len(value))
 
 
@@ -153,10 +136,15 @@ def kind_of_token(token: str) -> str:
             return kind
     kind = kind_of_value(token)
     if kind == "integer":
-        return "identifier" if len(token) >= _ORDINARY_IDENTIFIER and not _is_year(token) else kind
+        is_year = len(token) == 4 and token[:2] in ("19", "20")
+        return "identifier" if len(token) >= _ORDINARY_IDENTIFIER and not is_year else kind
     if kind and kind != "slug":
         return kind
-    return "identifier" if _is_identifier(token) else ""
+    # Digits that are no count: several, with letters or marks between, as in ``PO-4711``; or one in a long token that is
+    # no name, as in ``AKIAIOSFODNN7EXAMPLE`` and ``cus_NffrFeUfNV2Hib``.
+    few = 1 if len(token) >= _LONG and not token.islower() else 2
+    has_digits = sum(map(str.isdigit, token)) >= few and not token.isdigit()
+    return "identifier" if has_digits and _IDENTIFIER.fullmatch(token) else ""
 
 
 def _is_repository(token: str) -> bool:
@@ -166,28 +154,12 @@ def _is_repository(token: str) -> bool:
     return not any(map(str.isdigit, owner)) and (owner.islower() or any(one in "-_.0123456789" for one in token))
 
 
-def _is_identifier(token: str) -> bool:
-    """Whether a token has digits that are no count: several, with letters or marks between, as in ``PO-4711``; or one in a long token
-    that is no name, as in ``AKIAIOSFODNN7EXAMPLE`` and ``cus_NffrFeUfNV2Hib``.
-    """
-    digits = sum(map(str.isdigit, token))
-    few = 1 if len(token) >= _LONG and not token.islower() else 2
-    return digits >= few and not token.isdigit() and _IDENTIFIER.fullmatch(token) is not None
-
-
-def _is_year(token: str) -> bool:
-    return len(token) == 4 and token[:2] in ("19", "20")
-
-
 def _with_matches(text: str, found: Sequence[TypedValue], shapes: ValueShapes) -> list[TypedValue]:
     """Add the shapes of the snapshot; a value that only the snapshot knows is an identifier."""
     by_span: dict[tuple[int, int], list[ShapeMatch]] = {}
     for match in shapes.match(text):
         by_span.setdefault((match.start, match.end), []).append(match)
-    kept: list[TypedValue] = []
-    for value in found:
-        matches = by_span.pop((value.start, value.end), [])
-        kept.append(_value(value.kind, text, value.start, value.end, matches))
+    kept = [replace(value, matches=tuple(by_span.pop((value.start, value.end), ()))) for value in found]
     taken = {at for value in kept for at in range(value.start, value.end)}
     for (start, end), matches in by_span.items():
         if taken.isdisjoint(range(start, end)):
@@ -205,29 +177,25 @@ def _word_set(key: str) -> frozenset[str]:
     return frozenset(read_yaml(VALUE_WORDS)[key].split())
 
 
-def _any_of(entries: Sequence[str]) -> str:
+def _any_of(entries: Iterable[str]) -> str:
     return "|".join(map(re.escape, sorted(entries, key=lambda entry: (-len(entry), entry))))
 
 
 @cache
 def _spaced_pattern() -> re.Pattern[str]:
-    units = _any_of(sorted(_word_set("units")))
+    units = _any_of(_word_set("units"))
     parts = (f"(?P<{kind}>{pattern.replace('UNITS', units)})" for kind, pattern in _SPACED.items())
     return re.compile("|".join(parts), re.IGNORECASE)
 
 
 @cache
 def _token_patterns() -> dict[str, re.Pattern[str]]:
-    lists = {
-        "EXTENSIONS": _any_of(sorted(map(str, read_yaml(VALUE_WORDS)["extensions"]))),
-        "DOMAINS": _any_of(sorted(_word_set("top_level_domains"))),
+    extensions = _any_of(map(str, read_yaml(VALUE_WORDS)["extensions"]))
+    domains = _any_of(_word_set("top_level_domains"))
+    return {
+        kind: re.compile(pattern.replace("EXTENSIONS", extensions).replace("DOMAINS", domains))
+        for kind, pattern in _TOKENS.items()
     }
-    patterns = {}
-    for kind, pattern in _TOKENS.items():
-        for name, entries in lists.items():
-            pattern = pattern.replace(name, entries)
-        patterns[kind] = re.compile(pattern)
-    return patterns
 
 
 _STATED = re.compile(
@@ -241,61 +209,49 @@ _MOST = 20
 def stated_numbers(text: str) -> dict[str, str]:
     """The noun → its number, as :attr:`retrieval.query.request.Request.have` would say it; of a repeated noun the first."""
     found: dict[str, str] = {}
-    for match, _ in zip(_STATED.finditer(text), range(_MOST), strict=False):
+    for match in islice(_STATED.finditer(text), _MOST):
         found.setdefault(match[1].lower(), match[2])
     return found
 
 
+# Index terms that say that an input identifies something, and not what. Chosen, not tuned.
 IDENTIFIER_WORDS = frozenset("id identifier uuid guid arn key name number no code slug handle login".split())
-"""Index terms that say that an input identifies something, and not what. Chosen, not tuned."""
 
 
-class _Name(NamedTuple):
-    """A name in words.
+@dataclass(frozen=True, slots=True)
+class _Name:
+    words: tuple[str, ...]  # all of them, in the singular
+    terms: tuple[str, ...]  # those that are no stop words
+    stop_words: frozenset[str]  # the others: what tells ``travel_from`` from ``travel_to``
 
-    :param words: all of them, in the singular.
-    :param terms: those that are no stop words.
-    :param stop_words: the others: what tells ``travel_from`` from ``travel_to``.
-    """
 
-    words: tuple[str, ...]
-    terms: tuple[str, ...]
-    stop_words: frozenset[str]
+@lru_cache(maxsize=10_000)  # each name of the caller is compared with every input of the answer
+def _name(name: str) -> _Name:
+    found = words(name)
+    return _Name(tuple(map(noun_lemma, found)), tuple(terms(name)), STOP_WORDS.intersection(found))
 
 
 def known_value(have: Mapping[str, str], parameter: str) -> str | None:
-    """The value of an input, which may be empty; None where none is known.
-
-    A name means an input of that name, whatever its spelling (``customerId``, ``customer_id``), and the input that identifies such an
-    object (``customer``). Of several the one with all words of the input counts.
-
-    :param parameter: name of the input; a dotted path for a nested one.
-    """
+    """The value of an input, which may be empty; None where none is known. A name means an input of that name, whatever
+    its spelling (``customerId``, ``customer_id``), and the input that identifies such an object (``customer``). Of
+    several the one with all words of the input counts. ``parameter``: name of the input; a dotted path for a nested
+    one."""
     if not have:
         return None
     wanted = _name(short_name(parameter))
-    exact = next((name for name in have if _name(name).words == wanted.words != ()), None)
-    name = exact if exact is not None else next((name for name in have if _means(_name(name), wanted)), None)
-    return None if name is None else have[name]
-
-
-def _means(said: _Name, wanted: _Name) -> bool:
-    """Whether a name that the caller gives means an input; words such as "from" and "to" may be left out, not exchanged."""
-    if said.stop_words and wanted.stop_words and said.stop_words != wanted.stop_words:
-        return False
     identified = tuple(term for term in wanted.terms if term not in IDENTIFIER_WORDS)
-    return bool(said.terms) and said.terms in (wanted.terms, identified)
-
-
-@lru_cache(maxsize=10_000)
-def _name(name: str) -> _Name:
-    """The words of a name; each name of the caller is compared with every input of the answer."""
-    all_words = words(name)
-    return _Name(
-        tuple(map(noun_lemma, all_words)),
-        tuple(terms(name)),
-        frozenset(word for word in all_words if word in STOP_WORDS),
+    said = {name: _name(name) for name in have}
+    exact = (name for name, its in said.items() if its.words == wanted.words != ())
+    meant = (
+        name
+        for name, its in said.items()
+        if its.terms
+        and its.terms in (wanted.terms, identified)
+        # words such as "from" and "to" may be left out, not exchanged
+        and (not its.stop_words or not wanted.stop_words or its.stop_words == wanted.stop_words)
     )
+    found = next(chain(exact, meant), None)
+    return None if found is None else have[found]
 
 
 def short_name(parameter: str) -> str:

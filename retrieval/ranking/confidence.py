@@ -25,16 +25,16 @@ from retrieval.query.query import Query
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 
+# The evidence that a request is a task. ``margin``: how much nearer its best clause is to a tool than to talk, and
+# ``standing``: how near it is to a tool, both in standard deviations of what talk reaches in this catalogue; ``probe``:
+# the log odds of a linear model of its vector.
 TASK_EVIDENCE = ("margin", "standing", "probe")
-"""The evidence that a request is a task. ``margin``: how much nearer its best clause is to a tool than to talk, and ``standing``: how near it
-is to a tool, both in standard deviations of what talk reaches in this catalogue; ``probe``: the log odds of a linear model of its vector.
-"""
+# The evidence that a tool serves a task. Cosines: of the best clause and its nearest tool; of the request and its
+# nearest tool; mean of the tools; mean of talk and its nearest tool; of the nearest background tasks; how much nearer
+# they are than their own nearest tools; how much nearer the best of them is than both its own nearest tool and that of
+# the request; how much nearer background tools are than their own nearest tools. ``level``: how near the request is to
+# a tool, in standard deviations of what background tools reach.
 SERVED_EVIDENCE = ("best", "whole", "mean", "talk", "task", "unserved", "rival", "foreign", "level")
-"""The evidence that a tool serves a task. Cosines: of the best clause and its nearest tool; of the request and its nearest tool; mean of
-the tools; mean of talk and its nearest tool; of the nearest background tasks; how much nearer they are than their own nearest
-tools; how much nearer the best of them is than both its own nearest tool and that of the request; how much nearer background tools are than
-their own nearest tools. ``level``: how near the request is to a tool, in standard deviations of what background tools reach.
-"""
 
 _NEAREST = 3  # chosen, not tuned
 _MAX_FOREIGN = 0.45  # a catalogue nearer to the background tools is large or like them, and no clearer
@@ -45,51 +45,34 @@ _EXACT = 65_536  # tools up to which the nearest one is found by comparing all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
-    """Background texts, as vectors of one encoder.
+    """Background texts, as vectors of one encoder."""
 
-    :param talk_TD: talk that is no task, unit rows, float32 [talk, D].
-    :param tasks_BD: tasks of many kinds of systems, unit rows, float32 [tasks, D].
-    :param tools_BD: means of clusters of tools of another catalogue, unit rows, float32 [background tools, D].
-    :param probe: weights of the linear model of tasks against talk, the constant last, float32 [D + 1].
-    """
-
-    talk_TD: Floats2d
-    tasks_BD: Floats2d
-    tools_BD: Floats2d
-    probe: Floats1d
+    talk_TD: Floats2d  # talk that is no task, unit rows, float32 [talk, D]
+    tasks_BD: Floats2d  # tasks of many kinds of systems, unit rows, float32 [tasks, D]
+    tools_BD: Floats2d  # means of clusters of tools of another catalogue, unit rows, float32 [background tools, D]
+    probe: Floats1d  # weights of the linear model of tasks against talk, the constant last, float32 [D + 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueStatistics:
-    """What one catalogue's tools are to the background texts.
-
-    :param mean_D: mean of the vectors of tools that represent the catalogue, float32 [D].
-    :param talk_T: for each text of talk, the cosine of the nearest tool, float32 [talk].
-    :param tasks_B: the same of each background task, float32 [tasks].
-    :param tools_B: the same of each background tool, float32 [background tools].
-    :param margin_T: for each text of talk, ``talk_T`` less its nearness to other talk, float32 [talk].
-    :param log_tools: natural logarithm of the number of tools.
-    :param log_words: natural logarithm of the mean number of distinct terms of a tool's text.
-    """
+    """What one catalogue's tools are to the background texts."""
 
     background: Background
-    mean_D: Floats1d
-    talk_T: Floats1d
-    tasks_B: Floats1d
-    tools_B: Floats1d
-    margin_T: Floats1d
-    log_tools: float
-    log_words: float
+    mean_D: Floats1d  # mean of the vectors of tools that represent the catalogue, float32 [D]
+    talk_T: Floats1d  # for each text of talk, the cosine of the nearest tool, float32 [talk]
+    tasks_B: Floats1d  # the same of each background task, float32 [tasks]
+    tools_B: Floats1d  # the same of each background tool, float32 [background tools]
+    margin_T: Floats1d  # for each text of talk, ``talk_T`` less its nearness to other talk, float32 [talk]
+    log_tools: float  # natural logarithm of the number of tools
+    log_words: float  # natural logarithm of the mean number of distinct terms of a tool's text
 
     def evidence(
         self, query: Query, similarities: Callable[[Floats1d], Floats1d], *, without: int | None = None
     ) -> dict[str, float]:
-        """The evidence of one request, without units.
+        """The evidence of one request, without units. ``query`` has a vector.
 
-        :param query: with its vector.
         :param similarities: cosines of a vector with the tools that may answer, float32 [tools], at least one.
         :param without: the number of a text of talk that does not count: the request itself, when the models are fitted.
-        :raises ValueError: when the query has no vector.
         """
         vector_D, background = _vector(query), self.background
         parts = [clause.vector_D for clause in query.clauses if clause.vector_D is not None] or [vector_D]
@@ -116,13 +99,9 @@ class CatalogueStatistics:
         }
 
     def need_evidence(self, query: Query, similarities: Callable[[Floats1d], Floats1d]) -> dict[str, float]:
-        """The evidence of one need, without units: how near the nearest tool is, whether a task that no tool serves is nearer, and what nearness
-        means in this catalogue. ``clarity``: how much nearer tools are to what tools of other catalogues do than to talk, which is little where
-        documents say little; ``words``: how long they are.
-
-        :param query: with its vector.
-        :param similarities: as for :meth:`evidence`.
-        """
+        """The evidence of one need, without units: how near the nearest tool is, whether a task that no tool serves is
+        nearer, and what nearness means in this catalogue. ``clarity``: how much nearer tools are to what tools of other
+        catalogues do than to talk, which is little where documents say little; ``words``: how long they are."""
         vector_D = _vector(query)
         near_B = self.background.tasks_BD @ vector_D
         best = float(similarities(vector_D).max())
@@ -184,76 +163,52 @@ def _standard(value: float, values: Floats1d) -> float:
     return (value - float(values.mean())) / (float(values.std()) or 1.0)
 
 
+# Folder of the shipped calibrations, a folder for each encoder: ``confidence.json`` and ``background.npz``.
 CALIBRATION = Path(__file__).parent / "calibration"
-"""Folder of the shipped calibrations, a folder for each encoder: ``confidence.json`` and ``background.npz``."""
 
-RANKS = 30
-"""The model of tools is fitted to this many of the best tools; lower ranks count as not needed."""
+RANKS = 30  # the model of tools is fitted to this many of the best tools; lower ranks count as not needed
+# With ``auto_k``: the least probability of a returned tool: one that is missed costs as much as nine that are not
+# needed.
 NEEDED = 0.1
-"""With ``auto_k``: the least probability of a returned tool: one that is missed costs as much as nine that are not needed."""
 _SCORED = 100  # number of best scores that differences are measured by
 _FIFTH, _TENTH = 4, 9
-_USUAL_SUPPORT = (
-    2.3  # between that of served needs and of others: a ranking without support speaks neither for nor against
-)
+# Between that of served needs and of others: a ranking without support speaks neither for nor against.
+_USUAL_SUPPORT = 2.3
 _REINSTALL = "Install egotools again"
 _MAX_LOGIT = 30.0  # beyond it the logistic function is 0 or 1 in float32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """The confidence in one ranking.
+    """The confidence in one ranking."""
 
-    :param answerable: probability in [0, 1] that some tool serves the request, if every second request were unanswerable.
-    :param unanswerable: whether ``answerable`` is below the threshold that 95 of 100 served requests reach.
-    :param probabilities: for each candidate, the probability that it is needed, given that the request is answerable;
-        float32 [candidates], in (0, 1), falling with the rank.
-    """
-
+    # probability in [0, 1] that some tool serves the request, if every second request were unanswerable
     answerable: float
-    unanswerable: bool
+    unanswerable: bool  # whether ``answerable`` is below the threshold that 95 of 100 served requests reach
+    # for each candidate, the probability that it is needed, given that the request is answerable; float32 [candidates],
+    # in (0, 1), falling with the rank
     probabilities: Floats1d
-
-    def sufficient(self, best: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the first tools of a ranking, as long as each is needed with a probability of at least 0.1.
-
-        :param best: positions of the best candidates, best first, at most as many as the request allows.
-        :returns: at least one position unless ``best`` is empty.
-        """
-        return best[: max(1, int((self.probabilities[best] >= NEEDED).sum()))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedNeed:
-    """How well a need is served.
+    """How well a need is served."""
 
-    :param probability: in [0, 1], that some tool serves it, if every second need were served by none.
-    :param unserved: whether that is below the threshold that 95 of 100 served needs reach.
-    """
-
-    probability: float
-    unserved: bool
+    probability: float  # in [0, 1], that some tool serves it, if every second need were served by none
+    unserved: bool  # whether that is below the threshold that 95 of 100 served needs reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The parameters of the models.
-
-    :param task: evidence → weight in the model of tasks; ``""`` is the constant.
-    :param served: evidence → weight in the model of served tasks; ``""`` is the constant.
-    :param needed: evidence → weight in the model of tools; ``""`` is the constant.
-    :param threshold: a request with a lower probability counts as unanswerable.
-    :param need: evidence → weight in the model of served needs; ``""`` is the constant.
-    :param need_threshold: a need with a lower probability counts as served by nothing.
-    """
+    """The parameters of the models."""
 
     background: Background
-    task: Mapping[str, float]
-    served: Mapping[str, float]
-    needed: Mapping[str, float]
-    threshold: float
-    need: Mapping[str, float]
-    need_threshold: float
+    task: Mapping[str, float]  # evidence → weight in the model of tasks; ``""`` is the constant
+    served: Mapping[str, float]  # evidence → weight in the model of served tasks; ``""`` is the constant
+    needed: Mapping[str, float]  # evidence → weight in the model of tools; ``""`` is the constant
+    threshold: float  # a request with a lower probability counts as unanswerable
+    need: Mapping[str, float]  # evidence → weight in the model of served needs; ``""`` is the constant
+    need_threshold: float  # a need with a lower probability counts as served by nothing
 
     def answerable(self, evidence: Mapping[str, Floats1d | float]) -> NDArray[np.float32]:
         """The probability that some tool serves each request, float32 [requests]."""
@@ -261,10 +216,7 @@ class Calibration:
 
 
 def read_calibration(folder: Path) -> Calibration:
-    """Read the calibration of a folder.
-
-    :raises ModelError: when the file of background vectors is none, or was altered.
-    """
+    """Read the calibration of a folder."""
     parameters: dict[str, Any] = json.loads((folder / "confidence.json").read_text(encoding="utf-8"))
     path = folder / "background.npz"
     try:
@@ -315,34 +267,29 @@ class ConfidenceModel:
         )
 
     def of_need(self, context: QueryContext, ranking: Ranking) -> ServedNeed | None:
-        """How well some tool of a need's ranking serves it; None as for :meth:`estimate`."""
-        query, tools = context.query, ranking.tools
+        """How well some tool of a need's ranking serves it; None as for :meth:`estimate`.
+
+        Evidence beside that of :meth:`CatalogueStatistics.need_evidence`: ``named``: how near the nearest tool is, by its text
+        or by its name; ``graph``: support of the best supported tool; ``support``: the same by the logarithm of the number
+        of tools; ``covered``: the share of the need's terms that the text of the best tool has.
+        """
+        query, tools, features = context.query, ranking.tools, ranking.features
         if query.vector_D is None or not len(tools):
             return None
-        evidence = self._need_evidence(context, ranking)
-        served = float(probability(self._calibration.need, evidence))
-        return ServedNeed(probability=served, unserved=served < self._calibration.need_threshold)
-
-    def _need_evidence(self, context: QueryContext, ranking: Ranking) -> dict[str, float]:
-        """The evidence of :meth:`CatalogueStatistics.need_evidence`, and of the ranking: ``named``: how near the nearest tool is, by its text or by
-        its name; ``graph``: support of the best supported tool; ``support``: the same by the logarithm of the number of tools; ``covered``: the
-        share of the need's terms that the text of the best tool has.
-        """
-        query, features = context.query, ranking.features
-        evidence = self._statistics.need_evidence(query, self._similarities(context, ranking.tools))
+        evidence = self._statistics.need_evidence(query, self._similarities(context, tools))
         names, support = features.get("cosine_name"), features.get("graph_support")
         evidence["named"] = evidence["best"] if names is None else max(evidence["best"], float(names.max()))
         evidence["graph"] = _USUAL_SUPPORT if support is None else float(support.max())
         evidence["support"] = evidence["graph"] / max(1.0, self._statistics.log_tools)
-        best, text = ranking.tools[ranking.best(1)], context.snapshot.fields["text"]
+        best, text = tools[ranking.best(1)], context.snapshot.fields["text"]
         having = sum(float(text.scores_of(best, (term,))[0]) > 0 for term in query.weights)
         evidence["covered"] = having / max(1, len(query.weights))
-        return evidence
+        served = float(probability(self._calibration.need, evidence))
+        return ServedNeed(probability=served, unserved=served < self._calibration.need_threshold)
 
     def _similarities(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
-        """Cosines of a vector of the request with the tools; halfway to that of the best everyday phrase, where that is higher: the calibration
-        knows no phrases.
-        """
+        """Cosines of a vector of the request with the tools; halfway to that of the best everyday phrase, where that is
+        higher: the calibration knows no phrases."""
         phrases = context.phrases
         known = None if context.query.clauses else context.cosines("vectors", context.query, tools)
         # A request of one clause is compared once, by its ranking; else the rows are read once for all clauses.
@@ -359,14 +306,9 @@ class ConfidenceModel:
 
 
 def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:
-    """The evidence that each candidate is needed, float32 [candidates] each.
-
-    Only ``rank`` and ``gap`` differ between the candidates. Differences of scores count in standard deviations of the
-    hundred best scores, so the scale does not matter, and hardly the number of candidates.
-
-    :param scores: at least one, in the order of the tools' numbers.
-    :param clauses: the number of clauses of the request.
-    """
+    """The evidence that each candidate is needed, float32 [candidates] each. Only ``rank`` and ``gap`` differ between
+    the candidates. Differences of scores count in standard deviations of the hundred best scores, so the scale does not
+    matter, and hardly the number of candidates. ``scores``: at least one, in the order of the tools' numbers."""
     order = np.argsort(-scores, kind="stable")
     ranks = np.empty(len(scores), dtype=np.float32)
     ranks[order] = np.arange(1, len(scores) + 1)
@@ -374,12 +316,8 @@ def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:
     spread = float(best.std()) or 1.0
     gaps = (scores.max() - scores) / spread
     fifth, tenth = (gaps[order[min(place, len(scores) - 1)]] for place in (_FIFTH, _TENTH))
-    same = {
-        "lead": (best[0] - best.mean()) / spread,
-        "fifth": fifth,
-        "tenth": tenth,
-        "clauses": np.log(max(1, clauses)),
-    }
+    lead = (best[0] - best.mean()) / spread
+    same = {"lead": lead, "fifth": fifth, "tenth": tenth, "clauses": np.log(max(1, clauses))}
     return {"rank": np.log(ranks), "gap": gaps, **{name: np.full_like(ranks, value) for name, value in same.items()}}
 
 

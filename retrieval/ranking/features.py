@@ -24,11 +24,9 @@ from retrieval.query.query import Clause
 
 
 def ensemble_support(context: QueryContext, tools: NDArray[np.int64]) -> Floats1d:
-    """The support of each tool by the entry nodes of a request, float32 [tools], >= 0.
-
-    Each entry node adds its inverse document frequency over the tools to the tools of its ego graph: an n-gram in
-    proportion to its number of words, a semantic match in proportion to its cosine.
-    """
+    """The support of each tool by the entry nodes of a request, float32 [tools], >= 0. Each entry node adds its inverse
+    document frequency over the tools to the tools of its ego graph: an n-gram in proportion to its number of words, a
+    semantic match in proportion to its cosine."""
     snapshot = context.snapshot
     total = np.zeros(snapshot.tool_count, dtype=np.float32)
     best: dict[int, float] = {}
@@ -48,19 +46,15 @@ def value_support(context: QueryContext, clause: Clause, tools: NDArray[np.int64
     return np.asarray([support.get(int(tool), 0.0) for tool in tools], dtype=np.float32)
 
 
-MAX_Z = 8.0
-"""The bound of :func:`bounded`: nothing changes with some hundred candidates."""
+MAX_Z = 8.0  # the bound of :func:`bounded`: nothing changes with some hundred candidates
 # A cosine of 384 products differs by about so much with the order of adding.
 _ROUNDING = 8 * float(np.finfo(np.float32).eps)
 _SMALLEST = float(np.finfo(np.float32).tiny)  # below it a spread may round to 0
 
 
 def bounded(z_scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The z-scores, none above 8.
-
-    The z-score of the only tool of N that has a word grows with the square root of N: unbounded, one rare word outweighs
-    everything else in a large catalogue.
-    """
+    """The z-scores, none above 8. The z-score of the only tool of N that has a word grows with the square root of N:
+    unbounded, one rare word outweighs everything else in a large catalogue."""
     return np.minimum(z_scores, np.float32(MAX_Z))
 
 
@@ -91,25 +85,21 @@ def _standardise_row(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 Tools: TypeAlias = NDArray[np.int64]
+# The values of a feature for these tools, float32 [tools]; None where it cannot be computed, as a cosine without
+# vector.
 Compute: TypeAlias = Callable[[QueryContext, Clause, Tools], Floats1d | None]
-"""The values of a feature for these tools, float32 [tools]; None where it cannot be computed, as a cosine without vector."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One ranking feature.
-
-    :param compute: its raw values for a part of the request, or for all of it.
-    :param weight: how much it counts in preset ``default``, 0 to 1,000; only the proportions of the weights matter.
-    :param baseline_weight: how much it counts in the baselines. Never changed, so that baselines stay comparable.
-    :param text: whether it compares texts, so that it has a value for every tool, whatever the graph.
-    """
+    """One ranking feature."""
 
     name: str
-    compute: Compute
-    weight: float
+    compute: Compute  # its raw values for a part of the request, or for all of it
+    weight: float  # how much it counts in preset ``default``, 0 to 1,000; only the proportions of the weights matter
+    # how much it counts in the baselines. Never changed, so that baselines stay comparable
     baseline_weight: float = 0.0
-    text: bool = True
+    text: bool = True  # whether it compares texts, so that it has a value for every tool, whatever the graph
 
 
 def bm25(field: str) -> Compute:
@@ -119,15 +109,15 @@ def bm25(field: str) -> Compute:
 
 def bm25_phrases(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
     """BM25 over the everyday phrases, >= 0; None where they do not count."""
-    scores_of = context.snapshot.fields[PHRASES_FIELD].scores_of if context.phrases is not None else None
-    return None if scores_of is None else scores_of(tools, clause.weights)
+    if context.phrases is None:
+        return None
+    return context.snapshot.fields[PHRASES_FIELD].scores_of(tools, clause.weights)
 
 
 def cosine_text(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
     """Cosine of title and description, in [-1, 1]; of the best everyday phrase where that is higher, and phrases count."""
-    own, said = context.cosines("vectors", clause, tools), None
-    if context.phrases is not None:
-        said = context.cosines("phrase_vectors", clause, tools)
+    own = context.cosines("vectors", clause, tools)
+    said = context.cosines("phrase_vectors", clause, tools) if context.phrases is not None else None
     return own if own is None or said is None else np.maximum(own, said)
 
 
@@ -149,6 +139,7 @@ def graph_support(context: QueryContext, clause: Clause, tools: Tools) -> Floats
 
 # The weights are the middle of a broad optimum over nine open sets: a search that never sees a set chooses weights that do
 # nearly as well on it (``benchmarks/notes/unseen.md``).
+# All features, in the order in which they are added up.
 FEATURES: tuple[Feature, ...] = (
     Feature(name="bm25_text", compute=bm25("text"), weight=0.5, baseline_weight=1.0),
     Feature(name="bm25_params", compute=bm25("params"), weight=0.5, baseline_weight=0.5),
@@ -161,17 +152,13 @@ FEATURES: tuple[Feature, ...] = (
     Feature(name="graph_support", compute=graph_support, weight=1.0, text=False),
     Feature(name="value_support", compute=value_support, weight=2.0, text=False),
 )
-"""All features, in the order in which they are added up."""
-TEXT_FEATURES = tuple(feature.name for feature in FEATURES if feature.text)
-"""The names of those that compare texts."""
+TEXT_FEATURES = tuple(feature.name for feature in FEATURES if feature.text)  # the names of those that compare texts
 _BY_NAME: Mapping[str, Feature] = {feature.name: feature for feature in FEATURES}
 
 
 def compute_features(context: QueryContext, tools: Tools, names: Iterable[str]) -> dict[str, Floats1d]:
-    """The raw values of the features of these names for the whole request, float32 [tools] each.
-
-    What cannot be computed is left out.
-    """
+    """The raw values of the features of these names for the whole request, float32 [tools] each. What cannot be
+    computed is left out."""
     computed = {name: _BY_NAME[name].compute(context, context.query, tools) for name in names}
     return {name: values for name, values in computed.items() if values is not None}
 
@@ -184,41 +171,32 @@ _CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = (
     (bm25_phrases, 0.5),
     (value_support, 1.0),
 )
-CLAUSE_FACTOR = 2.0
-"""Of the z-score of a clause in the exponent: what it counts beside that of the whole request."""
+CLAUSE_FACTOR = 2.0  # of the z-score of a clause in the exponent: what it counts beside that of the whole request
 _WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 
 
 def clause_scores(context: QueryContext) -> Floats2d:
-    """How well each candidate matches each clause, z-scores, float32 [clauses, tools]; no row where there is no candidate.
-
-    A request that has no clauses is one. The context keeps them.
-    """
-    if not len(context.candidates):
+    """How well each candidate matches each clause, z-scores, float32 [clauses, tools]; no row where there is no
+    candidate. A request that has no clauses is one. The context keeps them."""
+    clauses, tools = context.query.clauses or (context.query,), context.candidates
+    if not len(tools):
         return np.empty((0, 0), dtype=np.float32)
     if context.clauses_CT is None:
-        context.clauses_CT = _clause_scores(context)
+        values = [[compute(context, clause, tools) for clause in clauses] for compute, _ in _CLAUSE_FEATURES]
+        # All parts of a request have a vector, or none has.
+        known = [place for place, of_clauses in enumerate(values) if of_clauses[0] is not None]
+        z_FCT = bounded(standardise(np.asarray([values[place] for place in known], dtype=np.float32)))
+        total_CT = np.zeros((len(clauses), len(tools)), dtype=np.float32)
+        for place, z_CT in zip(known, z_FCT, strict=True):
+            total_CT += _CLAUSE_FEATURES[place][1] * z_CT
+        context.clauses_CT = bounded(standardise(total_CT))
     return context.clauses_CT
-
-
-def _clause_scores(context: QueryContext) -> Floats2d:
-    clauses, tools = context.query.clauses or (context.query,), context.candidates
-    values = [[compute(context, clause, tools) for clause in clauses] for compute, _ in _CLAUSE_FEATURES]
-    # All parts of a request have a vector, or none has.
-    known = [place for place, of_clauses in enumerate(values) if of_clauses[0] is not None]
-    z_FCT = bounded(standardise(np.asarray([values[place] for place in known], dtype=np.float32)))
-    total_CT = np.zeros((len(clauses), len(tools)), dtype=np.float32)
-    for place, z_CT in zip(known, z_FCT, strict=True):
-        total_CT += _CLAUSE_FEATURES[place][1] * z_CT
-    return bounded(standardise(total_CT))
 
 
 def fuse_clauses(clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
     """The share of the clauses that each tool gets, float32 [tools], >= 0; the sum is the number of clauses.
-
-    :param clauses_CT: as :func:`clause_scores` gives them, float32 [clauses, tools].
-    :param whole_T: z-scores for the whole request, float32 [tools].
-    """
+    ``clauses_CT``: as :func:`clause_scores` gives them, float32 [clauses, tools]. ``whole_T``: z-scores for the whole
+    request, float32 [tools]."""
     logits_CT = CLAUSE_FACTOR * clauses_CT + _WHOLE_FACTOR * whole_T
     shares_CT = np.exp(logits_CT - logits_CT.max(axis=1, keepdims=True))
     shares_CT /= shares_CT.sum(axis=1, keepdims=True)
@@ -235,23 +213,17 @@ _EVERYDAY = 0.3  # of that share, where the name is an everyday word in small le
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemEvidence:
-    """The systems of the candidates of one request.
+    """The systems of the candidates of one request."""
 
-    :param systems_T: the system of each tool, numbered from 0, int64 [tools]; a tool without one is a system of its own.
-    :param named_CS: the share that each clause adds to each system by naming it, float32 [clauses, systems], >= 0.
-    :param system_count: the number of systems of the whole catalogue, at least 2.
-    """
-
+    # the system of each tool, numbered from 0, int64 [tools]; a tool without one is a system of its own
     systems_T: NDArray[np.int64]
-    named_CS: Floats2d
-    system_count: int
+    named_CS: Floats2d  # the share that each clause adds to each system by naming it, float32 [clauses, systems], >= 0
+    system_count: int  # the number of systems of the whole catalogue, at least 2
 
     def log_shares(self, clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
         """The logarithm of the share of each tool's system, float32 [tools], <= 0; 0 for the best system.
-
-        :param clauses_CT: how well each tool matches each clause, z-scores, float32 [clauses, tools].
-        :param whole_T: the score of each tool for the whole request, float32 [tools].
-        """
+        ``clauses_CT``: how well each tool matches each clause, z-scores, float32 [clauses, tools]. ``whole_T``: the
+        score of each tool for the whole request, float32 [tools]."""
         scores_CT = clauses_CT + standardise(whole_T)
         clauses, systems = self.named_CS.shape
         rows_C1 = np.arange(clauses)[:, None]
@@ -308,13 +280,11 @@ def _shares(text: str, names: Mapping[str, Sequence[int]], abbreviations: Mappin
     shares: dict[int, float] = {}
     for ngram in ngrams((text,), abbreviations):
         if ngram in names:
-            everyday = all(map(is_word, ngram.split())) and not _is_written_as_name(ngram, text)
+            first, *others = ngram.split()
+            # an everyday word is a name where it has a capital, not at the beginning of the text
+            as_name = re.search(rf"\S\s+{re.escape(first[:4].capitalize())}", text)
+            everyday = as_name is None and all(map(is_word, (first, *others)))
             share = _NAMED_SHARE * (_EVERYDAY if everyday else 1.0)
             for system in names[ngram]:
                 shares[system] = max(shares.get(system, 0.0), share)
     return shares
-
-
-def _is_written_as_name(ngram: str, text: str) -> bool:
-    """Whether the first word of a name has a capital in a text, not at its beginning."""
-    return re.search(rf"\S\s+{re.escape(ngram.split()[0][:4].capitalize())}", text) is not None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.encoder import Floats1d, Floats2d, Reranker
-from ontology.tool import Tool, tool_text
+from ontology.tool import tool_text
 from retrieval.index.bm25 import whole_text
 from retrieval.learned import PastRequests
 from retrieval.query.context import QueryContext
@@ -30,20 +30,15 @@ from retrieval.ranking.weights import BASELINE, BASELINE_FUSION, RankingWeights
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureMatrix:
-    """The features of the candidates of one request.
+    """The features of the candidates of one request."""
 
-    :param tools: numbers of the candidates, ascending and distinct.
-    :param standardised: feature → z-scores, float32 [tools], in the order in which they are added up.
-    :param raw: feature → its values, float32 [tools]; empty where only the z-scores are known.
-    :param systems: the systems of the tools; None where system coherence is not used.
-    :param clauses_CT: how well each tool matches each clause, z-scores, float32 [clauses, tools]; no row without clause fusion.
-    """
-
-    tools: NDArray[np.int64]
-    standardised: Mapping[str, Floats1d]
+    tools: NDArray[np.int64]  # numbers of the candidates, ascending and distinct
+    standardised: Mapping[str, Floats1d]  # feature → z-scores, float32 [tools], in the order in which they are added up
+    # how well each tool matches each clause, z-scores, float32 [clauses, tools]; no row without clause fusion
     clauses_CT: Floats2d
+    # feature → its values, float32 [tools]; empty where only the z-scores are known
     raw: Mapping[str, Floats1d] = field(default_factory=dict)
-    systems: SystemEvidence | None = None
+    systems: SystemEvidence | None = None  # the systems of the tools; None where system coherence is not used
 
     def scores(self, weights: RankingWeights) -> Floats1d:
         """The score of each tool, float32 [tools]: the weighted sum of the features, clause fusion, and system coherence."""
@@ -83,13 +78,8 @@ def feature_matrix(
 
 
 class FusionRanker:
-    """The embedded ranker: features as z-scores over the candidates of this request, added up with their weights.
-
-    Only features with a weight are computed.
-
-    :param name: versioned name.
-    :param bounded: whether z-scores have a bound (:func:`retrieval.ranking.features.bounded`); those of the baselines have none.
-    """
+    """The embedded ranker: features as z-scores over the candidates of this request, added up with their weights. Only
+    features with a weight are computed. Where not ``bounded`` the z-scores have no bound, as those of the baselines."""
 
     def __init__(
         self, weights: RankingWeights = BASELINE, *, name: str = BASELINE_FUSION, bounded: bool = False
@@ -112,9 +102,7 @@ def rank_with_fallback(context: QueryContext, ranker: Ranker, fallback: FusionRa
 
 def add_boosts(ranking: Ranking, boosts: Floats1d) -> Ranking:
     """The ranking with the boosts of its tools; the feature ``overlay_boost`` is what was added to each score.
-
-    :param boosts: of every tool of the snapshot, in standard deviations of the scores, float32 [tools].
-    """
+    ``boosts``: of every tool of the snapshot, in standard deviations of the scores, float32 [tools]."""
     spread = (float(ranking.scores.std()) if len(ranking.tools) else 0.0) or 1.0
     added = (np.float32(spread) * boosts[ranking.tools]).astype(np.float32)
     features = {**ranking.features, "overlay_boost": added}
@@ -122,10 +110,8 @@ def add_boosts(ranking: Ranking, boosts: Floats1d) -> Ranking:
 
 
 def add_votes(context: QueryContext, ranking: Ranking, learned: PastRequests) -> Ranking:
-    """The ranking with what past requests say of its tools; tools that only they name join it. No score falls.
-
-    The feature ``past_requests`` is what was added to each score. The context records how many sessions used each tool.
-    """
+    """The ranking with what past requests say of its tools; tools that only they name join it. No score falls. The
+    feature ``past_requests`` is what was added to each score. The context records how many sessions used each tool."""
     if not learned.weight:
         return ranking
     votes = learned.votes(context.query.vector_D, context.query.weights)
@@ -144,10 +130,8 @@ _STEP = 1e-3  # standard deviations of the scores: the place counts, and the pro
 
 
 def named_first(context: QueryContext, ranking: Ranking) -> Ranking:
-    """The ranking with the named tools above all others: first the best tool of each name, then others of that name; ties by id.
-
-    The feature ``named`` is by how much each was raised. A tool that is no candidate is not raised.
-    """
+    """The ranking with the named tools above all others: first the best tool of each name, then others of that name;
+    ties by id. The feature ``named`` is by how much each was raised. A tool that is no candidate is not raised."""
     if not context.named or not len(ranking.tools):
         return ranking
     level = np.zeros(len(ranking.tools), dtype=np.float32)
@@ -167,10 +151,8 @@ def named_first(context: QueryContext, ranking: Ranking) -> Ranking:
 
 
 def chosen_first(context: QueryContext, ranking: Ranking) -> Ranking:
-    """The ranking with the candidates of :attr:`~retrieval.query.request.Request.first` above all others, in their order.
-
-    The feature ``chosen`` is by how much each was moved.
-    """
+    """The ranking with the candidates of :attr:`~retrieval.query.request.Request.first` above all others, in their
+    order. The feature ``chosen`` is by how much each was moved."""
     numbers = (context.snapshot.find_node(f"tool:{tool_id}") for tool_id in context.request.first)
     places = [int(place) for number in numbers for place in np.flatnonzero(ranking.tools == number)]
     if not places:
@@ -186,13 +168,9 @@ _BLOCK = 100  # candidates of one call of the model: about a second of a small o
 
 
 class CrossEncoderRanker:
-    """A cross-encoder, embedded or behind HTTP, over the texts of all candidates, at most 1,000 of them.
-
-    An n-gram that names a hub of the graph makes candidates of a tenth of a catalogue; of so many the best 1,000 by the embedded
-    fusion are scored. An answer has no more tools than that.
-
-    :param limit: how many candidates are scored.
-    """
+    """A cross-encoder, embedded or behind HTTP, over the texts of all candidates, at most 1,000 of them. An n-gram that
+    names a hub of the graph makes candidates of a tenth of a catalogue; of so many the best 1,000 by the embedded
+    fusion are scored. An answer has no more tools than that."""
 
     def __init__(self, reranker: Reranker, *, limit: int = MAX_K) -> None:
         self._reranker = reranker
@@ -200,11 +178,7 @@ class CrossEncoderRanker:
         self._fusion = FusionRanker()
 
     def rank(self, context: QueryContext) -> Ranking:
-        """Score the candidates; those that are not scored are left out, and the answer reports it.
-
-        :raises ModelError: when the model is down.
-        :raises DeadlineError: between two blocks of candidates, when the caller no longer waits.
-        """
+        """Score the candidates; those that are not scored are left out, and the answer reports it."""
         tools = context.candidates
         if len(tools) > self._limit:
             context.fallbacks.append(f"reranked the best {self._limit:,} of {len(tools):,} candidates")
@@ -221,10 +195,8 @@ class CrossEncoderRanker:
 
 class PromotingReranker:
     """Adds to the scores of the best candidates the model's z-score for them where it is above 0; no score falls.
-
-    :param depth: how many of the best candidates are scored.
-    :param weight: standard deviations of the scores that are added for one of the model's.
-    """
+    ``depth``: how many of the best candidates are scored. ``weight``: standard deviations of the scores that are added
+    for one of the model's."""
 
     def __init__(self, reranker: Reranker, *, depth: int = 10, weight: float = 1.0) -> None:
         self._reranker = reranker
@@ -236,7 +208,9 @@ class PromotingReranker:
         best = ranking.best(self._depth)
         if len(best) < 2 or context.query.clauses:
             return ranking
-        documents = [_document(context.snapshot.tool(int(tool))) for tool in ranking.tools[best]]
+        tools = [context.snapshot.tool(int(tool)) for tool in ranking.tools[best]]
+        texts = (f"{tool_text(tool)} {' '.join(parameter.name for parameter in tool.parameters)}" for tool in tools)
+        documents = [text[:_DOCUMENT_CHARS] for text in texts]
         found = context.attempt(lambda: self._reranker.score(context.query.text, documents), "no reranking")
         if found is None:
             return ranking
@@ -246,8 +220,3 @@ class PromotingReranker:
         raw = np.zeros_like(scores)
         raw[best] = found
         return Ranking(tools=ranking.tools, scores=scores, features={**ranking.features, "reranker": raw})
-
-
-def _document(tool: Tool) -> str:
-    """Title and description, then the names of the parameters."""
-    return f"{tool_text(tool)} {' '.join(parameter.name for parameter in tool.parameters)}"[:_DOCUMENT_CHARS]

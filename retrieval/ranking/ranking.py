@@ -15,16 +15,11 @@ from retrieval.query.context import QueryContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """Tools with a score each.
+    """Tools with a score each."""
 
-    :param tools: their numbers, int64 [tools]; ascending, unless they were taken in another order.
-    :param scores: float32 [tools]; higher is better.
-    :param features: feature → its raw values, float32 [tools].
-    """
-
-    tools: NDArray[np.int64]
-    scores: Floats1d
-    features: Mapping[str, Floats1d]
+    tools: NDArray[np.int64]  # their numbers, int64 [tools]; ascending, unless they were taken in another order
+    scores: Floats1d  # float32 [tools]; higher is better
+    features: Mapping[str, Floats1d]  # feature → its raw values, float32 [tools]
 
     def best(self, k: int) -> NDArray[np.int64]:
         """Positions of the ``k`` best tools, best first; ties by tool number, and tools are numbered by id."""
@@ -64,7 +59,4 @@ class Ranker(Protocol):
     """Scores the candidates of a request."""
 
     def rank(self, context: QueryContext) -> Ranking:
-        """Score the candidates; higher is better.
-
-        :raises ModelError: when a model is needed and down.
-        """
+        """Score the candidates; higher is better."""

@@ -14,16 +14,13 @@ from retrieval.ranking.features import FEATURES, TEXT_FEATURES
 from retrieval.snapshot.manifest import MANIFEST, RankingSection
 from retrieval.snapshot.reader import Snapshot
 
-BASELINE_FUSION = "fusion.v1"
-"""The embedded ranker of the baselines."""
-FUSION = "fusion.v2"
-"""The embedded ranker of ``default``, whose weights a snapshot may have."""
-_CLAUSE_FUSION, _SYSTEM_COHERENCE, _RESOLVER_MARGIN = 3.0, 0.7, 0.5
+BASELINE_FUSION = "fusion.v1"  # the embedded ranker of the baselines
+FUSION = "fusion.v2"  # the embedded ranker of ``default``, whose weights a snapshot may have
 _SHIPPED: Mapping[str, float] = {
     **{feature.name: feature.weight for feature in FEATURES},
-    "clause_fusion": _CLAUSE_FUSION,
-    "system_coherence": _SYSTEM_COHERENCE,
-    "resolver_margin": _RESOLVER_MARGIN,
+    "clause_fusion": 3.0,
+    "system_coherence": 0.7,
+    "resolver_margin": 0.5,
 }
 _MAX = 1_000.0
 
@@ -45,13 +42,11 @@ class RankingWeights(Mapping[str, float]):
     def __init__(self, **weights: float) -> None:
         for name, value in weights.items():
             if name not in _SHIPPED:
-                raise InvalidArgumentError(
-                    f"there is no weight of that name; known: {', '.join(_SHIPPED)}", subject=name
-                )
+                problem = f"there is no weight of that name; known: {', '.join(_SHIPPED)}"
+                raise InvalidArgumentError(problem, subject=name)
             if not math.isfinite(value) or not 0 <= value <= _MAX:
-                raise InvalidArgumentError(
-                    f"a weight is a number from 0 to {_MAX:,.0f}, not {value!r}", subject=f"weight {name}"
-                )
+                problem = f"a weight is a number from 0 to {_MAX:,.0f}, not {value!r}"
+                raise InvalidArgumentError(problem, subject=f"weight {name}")
         self._values = {name: float(weights.get(name, value)) for name, value in _SHIPPED.items()}
         if not any(self[name] for name in TEXT_FEATURES):
             raise InvalidArgumentError("all text features have the weight 0", subject="weights")
@@ -87,10 +82,10 @@ class RankingWeights(Mapping[str, float]):
 
 
 SHIPPED = RankingWeights()
+# The weights of the baselines: a flat hybrid with calibrated scores.
 BASELINE = RankingWeights(
     **{feature.name: feature.baseline_weight for feature in FEATURES}, clause_fusion=0.0, system_coherence=0.0
 )
-"""The weights of the baselines: a flat hybrid with calibrated scores."""
 
 
 def ranking_section(weights: RankingWeights) -> RankingSection | None:
@@ -99,9 +94,8 @@ def ranking_section(weights: RankingWeights) -> RankingSection | None:
 
 
 def weights_of(snapshot: Snapshot) -> RankingWeights:
-    """The weights of a snapshot; the shipped ones where its manifest has none.
-
-    A feature that the manifest does not name has weight 0: the weights were tuned without it.
+    """The weights of a snapshot; the shipped ones where its manifest has none. A feature that the manifest does not name
+    has weight 0: the weights were tuned without it.
 
     :raises SnapshotVersionError: when they are of a ranker, or have a weight, that this egotools does not know.
     :raises SnapshotCorruptError: when one is out of range, or one that is of no feature is missing.
@@ -112,26 +106,19 @@ def weights_of(snapshot: Snapshot) -> RankingWeights:
     subject = str(snapshot.folder / MANIFEST)
     unknown = sorted(set(section.weights) - set(SHIPPED))
     if section.ranker != FUSION or unknown:
-        raise SnapshotVersionError(
-            f"the snapshot is ranked by {section.ranker!r}"
-            + (f" with a weight {unknown[0]!r}" if unknown else "")
-            + f"; this egotools knows {FUSION!r} with {', '.join(SHIPPED)}",
-            subject=subject,
-            remedy="Serve it with the egotools that wrote it, or publish an older snapshot",
-        )
+        of = f"{section.ranker!r} with a weight {unknown[0]!r}" if unknown else repr(section.ranker)
+        problem = f"the snapshot is ranked by {of}; this egotools knows {FUSION!r} with {', '.join(SHIPPED)}"
+        remedy = "Serve it with the egotools that wrote it, or publish an older snapshot"
+        raise SnapshotVersionError(problem, subject=subject, remedy=remedy)
     weights = {**{feature.name: 0.0 for feature in FEATURES}, **section.weights}
-    missing = [name for name in SHIPPED if name not in weights]
-    if missing:
-        raise _corrupt(f"{missing[0]!r} is missing", subject)
-    try:
-        return RankingWeights(**weights)
-    except InvalidArgumentError as error:
-        raise _corrupt(str(error), subject) from error
-
-
-def _corrupt(problem: str, subject: str) -> SnapshotCorruptError:
-    return SnapshotCorruptError(
+    problem = next((f"{name!r} is missing" for name in SHIPPED if name not in weights), "")
+    if not problem:
+        try:
+            return RankingWeights(**weights)
+        except InvalidArgumentError as error:
+            problem = str(error)
+    problem, remedy = (
         f"the ranking weights cannot be read: {problem.rstrip('.')}",
-        subject=subject,
-        remedy="Build again, or publish an older snapshot",
+        "Build again, or publish an older snapshot",
     )
+    raise SnapshotCorruptError(problem, subject=subject, remedy=remedy)

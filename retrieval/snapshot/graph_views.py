@@ -24,20 +24,18 @@ _Pairs: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"  # tools and n
 
 
 def summarize_namespaces(snapshot: Snapshot) -> tuple[NamespaceSummary, ...]:
-    """Return the namespaces of the visible tools, most tools first, then by name.
-
-    The objects are those of the edges tool → capability → object: they say what a tool is for, where the entities that its document
-    mentions are as often its inputs. A namespace without such edges has the business objects that its documents mention.
-    """
+    """Return the namespaces of the visible tools, most tools first, then by name. The objects are those of the edges
+    tool → capability → object: they say what a tool is for, where the entities that its document mentions are as often
+    its inputs. A namespace without such edges has the business objects that its documents mention."""
     names = [""]
     namespace_of = np.zeros(snapshot.tool_count, dtype=np.int64)
     for name, tools in snapshot.filters.tools_by_value("namespace"):
         namespace_of[tools] = len(names)
         names.append(name)
     counts = np.bincount(namespace_of[snapshot.tool_numbers], minlength=len(names))
-    acted_on, mentioned = (
-        _names_by_namespace(snapshot, namespace_of, pairs) for pairs in (_acted_on(snapshot), _mentioned(snapshot))
-    )
+    mentions = _edges(snapshot, "has_entity")
+    acted_on = _names_by_namespace(snapshot, namespace_of, _acted_on(snapshot))
+    mentioned = _names_by_namespace(snapshot, namespace_of, mentions)
     largest = sorted(np.flatnonzero(counts).tolist(), key=lambda number: (-counts[number], names[number]))
     return tuple(
         NamespaceSummary(
@@ -59,14 +57,8 @@ def _acted_on(snapshot: Snapshot) -> _Pairs:
     return np.repeat(tools, lengths), objects[places]
 
 
-def _mentioned(snapshot: Snapshot) -> _Pairs:
-    return _edges(snapshot, "has_entity")
-
-
 def _edges(snapshot: Snapshot, predicate: str) -> _Pairs:
-    edges = snapshot.adjacency
-    number = snapshot.predicates.index(predicate) if predicate in snapshot.predicates else -1
-    found = edges.predicates == number
+    edges, found = snapshot.adjacency, snapshot.with_predicate(predicate)
     return edges.heads[found].astype(np.int64), edges.tails[found].astype(np.int64)
 
 
@@ -92,9 +84,8 @@ _ALL = _POINT_TO_CONSUMER | _POINT_TO_SUPPLIER
 
 def supplier_edges(snapshot: Snapshot, tool: int, predicates: Collection[str] = _ALL) -> Iterator[tuple[int, int, str]]:
     """Yield number, supplier and predicate of the edges by which other tools supply a tool: outgoing ones, then incoming ones."""
-    return _edges_between(
-        snapshot, tool, _POINT_TO_SUPPLIER.intersection(predicates), _POINT_TO_CONSUMER.intersection(predicates)
-    )
+    outgoing, incoming = (each.intersection(predicates) for each in (_POINT_TO_SUPPLIER, _POINT_TO_CONSUMER))
+    return _edges_between(snapshot, tool, outgoing, incoming)
 
 
 def consumer_edges(snapshot: Snapshot, tool: int) -> Iterator[tuple[int, int, str]]:

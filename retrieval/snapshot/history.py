@@ -73,9 +73,8 @@ def rollback_target(store: Path) -> str:
     """
     with readable(store):
         current = named_id(store)
-    lines: dict[
-        str, tuple[str, ...]
-    ] = {}  # id → what was published before its last publication and not taken back, latest first
+    # Id → what was published before its last publication and not taken back, latest first.
+    lines: dict[str, tuple[str, ...]] = {}
     entries = history(store)
     for entry in entries:
         before = (entry.previous_id, *lines.get(entry.previous_id, ()))
@@ -87,11 +86,9 @@ def rollback_target(store: Path) -> str:
     found = next((each for each in lines.get(current, ()) if each in there), "")
     if not found:
         untold = f"the history does not tell what was published before {current}"
-        raise NotFoundError(
-            "no earlier snapshot was published here" if current in lines or not current else untold,
-            subject=str(store),
-            remedy=f"Name a snapshot, or build one; {_list_command(store)} lists them",
-        )
+        problem = "no earlier snapshot was published here" if current in lines or not current else untold
+        remedy = f"Name a snapshot, or build one; {_list_command(store)} lists them"
+        raise NotFoundError(problem, subject=str(store), remedy=remedy)
     return found
 
 
@@ -108,21 +105,14 @@ def _ids(store: Path) -> set[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSnapshot:
-    """A snapshot of a store.
-
-    :param tool_count: number of tools; 0 where its manifest cannot be read.
-    :param bytes: size on disk.
-    :param published: when it was published last, UTC; None for never.
-    :param current: whether ``CURRENT`` names it.
-    :param problem: why it cannot be served, as far as its manifest tells; empty if nothing is known against it.
-    """
+    """A snapshot of a store."""
 
     snapshot_id: str
-    tool_count: int
-    bytes: int
-    published: datetime | None
-    current: bool
-    problem: str = ""
+    tool_count: int  # number of tools; 0 where its manifest cannot be read
+    bytes: int  # size on disk
+    published: datetime | None  # when it was published last, UTC; None for never
+    current: bool  # whether ``CURRENT`` names it
+    problem: str = ""  # why it cannot be served, as far as its manifest tells; empty if nothing is known against it
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; the time in ISO 8601 or null."""
@@ -138,9 +128,8 @@ def list_snapshots(store: Path) -> tuple[StoredSnapshot, ...]:
     with readable(store):
         current = named_id(store)
     found = []
-    for name in sorted(
-        _ids(store), key=lambda name: (name != current, -last[name].sequence if name in last else 0, name)
-    ):
+    names = _ids(store)
+    for name in sorted(names, key=lambda name: (name != current, -last[name].sequence if name in last else 0, name)):
         folder, tools, problem = store / SNAPSHOTS / name, 0, ""
         try:
             tools = read_manifest(folder).counts.tools
@@ -165,29 +154,18 @@ def list_snapshots(store: Path) -> tuple[StoredSnapshot, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What a collection did.
+    """What a collection did."""
 
-    :param removed: the snapshots that it removed, oldest first.
-    :param in_use: those that it would have removed, but that a process serves or reads.
-    :param bytes: what the removed ones had on disk.
-    """
-
-    removed: tuple[str, ...] = ()
-    in_use: tuple[str, ...] = ()
-    bytes: int = 0
+    removed: tuple[str, ...] = ()  # the snapshots that it removed, oldest first
+    in_use: tuple[str, ...] = ()  # those that it would have removed, but that a process serves or reads
+    bytes: int = 0  # what the removed ones had on disk
 
 
 def collect(store: Path, keep: int) -> Collected:
-    """Remove all but the newest snapshots of a store, and what dead processes left.
-
-    Newest is what was published last; a snapshot that was never published counts from when it was made. The published snapshot is
-    never removed, nor one that a process serves or reads.
-
-    :param keep: how many snapshots stay, the published one included, 1 or more; 0 for all.
-    :raises InvalidArgumentError: for a number below 0.
-    :raises SnapshotError: when the store or its history cannot be read; nothing is removed then.
-    :raises StorageError: when the disk fails. A snapshot that was to be removed is then there as a whole, or not any more.
-    """
+    """Remove all but the newest snapshots of a store, and what dead processes left. Newest is what was published last;
+    a snapshot that was never published counts from when it was made. The published snapshot is never removed, nor one
+    that a process serves or reads. ``keep``: how many stay, 0 for all. Where the disk fails, a snapshot that was to be
+    removed is there as a whole, or not any more."""
     if keep < 0:
         raise InvalidArgumentError(f"it must be 0 or more, not {keep}", subject="keep")
     if not (store / SNAPSHOTS).is_dir():
@@ -207,9 +185,8 @@ def collect_after(store: Path, keep: int) -> None:
 
 
 def tidy(store: Path) -> None:
-    """Remove what killed publications and collections left, at the start of a server. A store without such is not written to; where this
-    fails, it is only logged. What belongs to a build that lives stays.
-    """
+    """Remove what killed publications and collections left, at the start of a server. A store without such is not
+    written to; where this fails, it is only logged. What belongs to a build that lives stays."""
     litter = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*")
     try:
         with disk_errors(store):

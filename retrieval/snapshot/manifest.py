@@ -24,11 +24,10 @@ from retrieval.snapshot.signing import (
     regular_file,
 )
 
-FORMAT_VERSION = 6
-"""A snapshot of another version is not read: build again."""
+FORMAT_VERSION = 6  # A snapshot of another version is not read: build again
 MANIFEST = "manifest.json"
+# Records and texts of a snapshot folder, without their extension.
 TOOLS, NODES, EDGES, NODE_KEYS = "tools", "nodes", "edges", "node_keys"
-"""Records and texts of a snapshot folder, without their extension."""
 NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
@@ -94,12 +93,7 @@ class OverlayInfo(_Section):
 
 
 class PhrasesInfo(_Section):
-    """The everyday phrases of the tools.
-
-    :param tools: how many tools have any.
-    :param phrases: how many there are.
-    :param by: who wrote them, sorted.
-    """
+    """The everyday phrases of the tools."""
 
     tools: Count
     phrases: Count
@@ -107,18 +101,12 @@ class PhrasesInfo(_Section):
 
 
 class LearnedSection(_Section):
-    """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``.
-
-    :param past_requests: how many past requests it has.
-    :param reporters: how many reporters the past requests are of.
-    :param min_reporters: how many reporters must have used a tool before it counts.
-    :param weight: of their votes, in standard deviations of the scores.
-    """
+    """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``."""
 
     past_requests: Annotated[int, Field(ge=0)]
     reporters: Annotated[int, Field(ge=0)]
     min_reporters: Annotated[int, Field(ge=1)]
-    weight: Annotated[float, Field(ge=0, le=1_000)]
+    weight: Annotated[float, Field(ge=0, le=1_000)]  # of the votes, in standard deviations of the scores
 
 
 class FileInfo(_Section):
@@ -129,37 +117,25 @@ class FileInfo(_Section):
 
 
 class Manifest(_Section):
-    """The content of ``manifest.json``.
-
-    :param predicates: the predicates of the ontology, sorted; edges store the position in this list.
-    :param extractor: versioned name of the extractor of the triples.
-    :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
-    :param created_by: name and version of the program.
-    :param ranking: None for the shipped weights.
-    :param sources: the named sources, sorted by name; None where no source has a name.
-    :param overlays: the overlay files, in the order in which they were applied; None without any.
-    :param boosts: tool id → standard deviations of the scores that are added to its score; None where no tool has any.
-    :param learned: what was learned from use; None where nothing was.
-    :param phrases: the everyday phrases of the tools; None where no tool has any.
-    :param files: map from the name of every other file of the folder to its size and hash.
-    """
+    """The content of ``manifest.json``. What is None is not in the file."""
 
     format_version: int = FORMAT_VERSION
     snapshot_id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] = ""
-    created_by: str
+    created_by: str  # name and version of the program
     ontology: OntologyVersion
-    predicates: tuple[str, ...]
+    predicates: tuple[str, ...]  # of the ontology, sorted; edges store the position in this list
     encoder: EncoderInfo
-    extractor: str
+    extractor: str  # versioned name of the extractor of the triples
     abbreviations: dict[str, str]
     counts: Counts
-    ranking: RankingSection | None = None
-    sources: tuple[NamedSource, ...] | None = None
-    overlays: tuple[OverlayInfo, ...] | None = None
+    ranking: RankingSection | None = None  # None for the shipped weights
+    sources: tuple[NamedSource, ...] | None = None  # the named ones, sorted by name
+    overlays: tuple[OverlayInfo, ...] | None = None  # in the order in which they were applied
+    # tool id → standard deviations of the scores that are added to its score
     boosts: dict[str, Annotated[float, Field(ge=-1, le=1)]] | None = None
     learned: LearnedSection | None = None
     phrases: PhrasesInfo | None = None
-    files: Annotated[dict[FileName, FileInfo], Field(min_length=1)] = {}
+    files: Annotated[dict[FileName, FileInfo], Field(min_length=1)] = {}  # every other file of the folder
 
     def content(self) -> dict[str, Any]:
         """Return all fields except the id, as JSON values."""
@@ -191,11 +167,9 @@ def read_manifest(folder: Path, trusted: TrustedKeys | None = None) -> Manifest:
         raise SnapshotCorruptError("the manifest lists no files", subject=str(path), remedy="Build again")
     version = content.get("format_version")
     if version != FORMAT_VERSION:
-        raise SnapshotVersionError(
-            f"the snapshot has format version {str(version)[:40]}; this egotools reads {FORMAT_VERSION}",
-            subject=str(folder),
-            remedy="Build it again with this egotools, or serve it with the one that wrote it",
-        )
+        problem = f"the snapshot has format version {str(version)[:40]}; this egotools reads {FORMAT_VERSION}"
+        remedy = "Build it again with this egotools, or serve it with the one that wrote it"
+        raise SnapshotVersionError(problem, subject=str(folder), remedy=remedy)
     if computed != named:
         raise SnapshotCorruptError("the manifest was altered", subject=str(path), remedy="Build again")
     try:
@@ -210,10 +184,7 @@ def _unreadable(problem: str, path: Path) -> SnapshotCorruptError:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
-    """Write the manifest of all files in the folder; return it with ``files`` and ``snapshot_id`` computed.
-
-    :param manifest: its ``files`` and ``snapshot_id`` are ignored.
-    """
+    """Write the manifest of all files in the folder; return it with ``files`` and ``snapshot_id`` computed."""
     path = folder / MANIFEST
     files = {
         each.name: FileInfo(bytes=each.stat().st_size, sha256=file_digest(each))
@@ -259,9 +230,9 @@ def is_whole(folder: Path) -> bool:
         manifest = read_manifest(folder)
         verify_listing(folder, manifest)
         _check_digests(folder, manifest)
+        return True
     except SnapshotError:
         return False
-    return True
 
 
 def verify_listing(folder: Path, manifest: Manifest) -> None:

@@ -41,8 +41,7 @@ from ontology.files import append, disk_errors, flush_to_disk, lock_within, repl
 from retrieval.snapshot.manifest import MANIFEST, is_whole, verify_snapshot
 from retrieval.snapshot.signing import is_signature, load_signing_key, regular_file, sign_snapshot
 
-SNAPSHOTS = "snapshots"
-"""The folder of a store that holds its snapshots."""
+SNAPSHOTS = "snapshots"  # the folder of a store that holds its snapshots
 _CURRENT, _LOG, _LOCK, _STAGING = "CURRENT", "history.jsonl", ".lock", ".building-"
 _LOCK_TIMEOUT_S = 60.0
 _ID, _MAX_NAMED, _MAX_ACTOR = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}"), 200, 200
@@ -51,10 +50,8 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class ServingLease(contextlib.AbstractContextManager["ServingLease"]):
-    """A snapshot folder that is in use: it is not collected until this is closed or no longer referred to.
-
-    :param descriptor: of the folder, with a shared lock where the file system has locks.
-    """
+    """A snapshot folder that is in use: it is not collected until this is closed or no longer referred to. It holds the
+    descriptor of the folder, with a shared lock where the file system has locks."""
 
     def __init__(self, descriptor: int) -> None:
         self.close = weakref.finalize(self, os.close, descriptor)
@@ -64,11 +61,7 @@ class ServingLease(contextlib.AbstractContextManager["ServingLease"]):
 
 
 def serving_lease(folder: Path) -> ServingLease:
-    """Return a lease of a snapshot folder, which many may hold.
-
-    :raises NotFoundError: when the folder is not there, or is being removed.
-    :raises SnapshotError: when it cannot be opened.
-    """
+    """Return a lease of a snapshot folder, which many may hold."""
     gone = NotFoundError("the snapshot is not there any more", subject=str(folder), remedy="Name another, or try again")
     try:
         descriptor = os.open(folder, _FOLDER)
@@ -92,36 +85,27 @@ def serving_lease(folder: Path) -> ServingLease:
 
 @contextlib.contextmanager
 def unless_served(folder: Path) -> Iterator[bool]:
-    """Yield whether nobody serves a snapshot folder; nobody can begin to before the block ends.
-
-    :raises OSError: when the folder cannot be opened.
-    """
+    """Yield whether nobody serves a snapshot folder; nobody can begin to before the block ends."""
     descriptor = os.open(folder, _FOLDER | os.O_NOFOLLOW)
+    is_free = False
     try:
-        try:
+        with contextlib.suppress(OSError):  # it is served, or the file system cannot tell
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # it is served, or the file system cannot tell
-            yield False
-        else:
-            yield True
+            is_free = True
+        yield is_free
     finally:
         os.close(descriptor)
 
 
 @contextlib.contextmanager
 def publishing(store: Path, *, wait_s: float = _LOCK_TIMEOUT_S) -> Iterator[None]:
-    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends.
-
-    :raises StorageError: when another holds the lock for so long, or it is no file.
-    :raises OSError: when it cannot be opened.
-    """
+    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends."""
     path = store / _LOCK
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise StorageError(
-                "the lock of the store is no file", subject=str(path), remedy="Remove it and publish again"
-            )
+            remedy = "Remove it and publish again"
+            raise StorageError("the lock of the store is no file", subject=str(path), remedy=remedy)
         lock_within(descriptor, wait_s, path, remedy="Wait for it or end it, and publish again")
         yield
     finally:
@@ -147,10 +131,7 @@ def staging_folder(store: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(store: Path) -> None:
-    """Remove the staging folders of dead builds. The caller holds the store's lock.
-
-    :raises OSError: when the store cannot be written.
-    """
+    """Remove the staging folders of dead builds. The caller holds the store's lock."""
     for folder in store.glob(f"{_STAGING}*"):
         if folder.is_symlink() or not folder.is_dir():
             folder.unlink(missing_ok=True)
@@ -172,21 +153,14 @@ _Action: TypeAlias = Literal["publish", "rollback"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """One change of the published snapshot.
+    """One change of the published snapshot."""
 
-    :param sequence: its number in the store, from 1, without gaps.
-    :param snapshot_id: what was published; ``previous_id`` what was before, empty for nothing.
-    :param time: when, UTC.
-    :param action: whether it was a new publication or a way back.
-    :param actor: who did it: ``user@host``, or what the caller named.
-    """
-
-    sequence: int
-    snapshot_id: str
+    sequence: int  # its number in the store, from 1, without gaps
+    snapshot_id: str  # what was published; ``previous_id`` what was before, empty for nothing
     previous_id: str
-    time: datetime
-    action: _Action
-    actor: str
+    time: datetime  # when, UTC
+    action: _Action  # whether it was a new publication or a way back
+    actor: str  # who did it: ``user@host``, or what the caller named
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; the time in ISO 8601."""
@@ -197,11 +171,8 @@ _PUBLICATION = TypeAdapter(Publication)
 
 
 def confirmed_log(store: Path, current_id: str) -> list[Publication]:
-    """Return the publications of a store, oldest first, without those that never took effect: the next one, or ``CURRENT``, says so.
-
-    :param current_id: the id that ``CURRENT`` names; empty for none.
-    :raises SnapshotCorruptError: for a damaged line that is not the last one.
-    """
+    """Return the publications of a store, oldest first, without those that never took effect: the next one, or
+    ``CURRENT``, says so."""
     found = _whole_lines(store)[0]
     kept = [entry for entry, following in pairwise(found) if following.previous_id == entry.snapshot_id]
     return [*kept, *(entry for entry in found[-1:] if entry.snapshot_id == current_id)]
@@ -224,26 +195,22 @@ def _whole_lines(store: Path) -> tuple[list[Publication], int]:
         except ValidationError as error:
             if number == len(lines):
                 break
+            subject = f"{path}:{number}"
             remedy = "Move the file away; the next publication begins a new one. What is published is unchanged"
-            raise SnapshotCorruptError(
-                "a line of the history is damaged", subject=f"{path}:{number}", remedy=remedy
-            ) from error
+            raise SnapshotCorruptError("a line of the history is damaged", subject=subject, remedy=remedy) from error
     return found, sum(map(len, lines[: len(found)]))
 
 
 def _log(store: Path, snapshot_id: str, previous_id: str, action: _Action, actor: str) -> Publication:
     """Append a publication, which is told once ``CURRENT`` confirms it, and return it. The caller holds the store's lock.
-
-    :raises SnapshotCorruptError: when the log is damaged.
-    :raises OSError: when the disk fails; no whole line is added then.
-    """
+    A SnapshotCorruptError where the log is damaged; an OSError where the disk fails: no whole line is added then."""
     entry = Publication(
         sequence=len(confirmed_log(store, previous_id)) + 1,
         snapshot_id=snapshot_id,
         previous_id=previous_id,
         time=datetime.now(UTC),
         action=action,
-        actor=(actor or this_actor())[:_MAX_ACTOR],
+        actor=(actor or _this_actor())[:_MAX_ACTOR],
     )
     path, end = store / _LOG, _whole_lines(store)[1]
     existed = path.exists()
@@ -258,8 +225,7 @@ def _log(store: Path, snapshot_id: str, previous_id: str, action: _Action, actor
     return entry
 
 
-def this_actor() -> str:
-    """Return ``user@host`` of this process."""
+def _this_actor() -> str:
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name
@@ -335,9 +301,8 @@ def _require_current(store: Path, replaces: str | None) -> None:
 
 
 def _move_in(folder: Path, target: Path) -> None:
-    """Make ``target`` the finished folder. One that is there already has the same id: it stays where it is whole, and is replaced where it is
-    damaged; what other keys signed is kept.
-    """
+    """Make ``target`` the finished folder. One that is there already has the same id: it stays where it is whole, and
+    is replaced where it is damaged; what other keys signed is kept."""
     for path in sorted(folder.iterdir()):
         flush_to_disk(path)
     flush_to_disk(folder)
@@ -414,9 +379,8 @@ def current_snapshot(store: Path) -> Path:
 
 
 def no_snapshot(store: Path) -> NotFoundError:
-    """Return the error for a store that has published nothing. Its remedy is a command that can be typed as it stands for a folder of
-    documents that was named by mistake, and with the documents in place of ``DOCUMENTS`` otherwise.
-    """
+    """Return the error for a store that has published nothing. Its remedy is a command that can be typed as it stands
+    for a folder of documents that was named by mistake, and with the documents in place of ``DOCUMENTS`` otherwise."""
     named = shlex.quote(str(store))
     if store.is_dir() and not (store / SNAPSHOTS).is_dir() and any(store.iterdir()):
         problem = "this folder is no store: no snapshot is published here"
@@ -433,9 +397,8 @@ def readable(store: Path) -> Iterator[None]:
         yield
     except OSError as error:
         problem, subject = f"the store cannot be read: {error.strerror or error}", str(error.filename or store)
-        raise SnapshotError(
-            problem, subject=subject, remedy="Let this user read the store and its snapshots"
-        ) from error
+        remedy = "Let this user read the store and its snapshots"
+        raise SnapshotError(problem, subject=subject, remedy=remedy) from error
 
 
 def named_id(store: Path) -> str:

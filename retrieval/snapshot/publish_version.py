@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,6 @@ def publish_learned(
     :raises SnapshotCorruptError: when a file does not match the manifest.
     :raises StorageError: when a write fails; the published snapshot is then unchanged.
     """
-
-    def write(folder: Path) -> None:
-        if learned is not None:
-            write_past_requests(folder, learned)
-
     section = learned and LearnedSection(
         past_requests=learned.size,
         reporters=learned.reporter_count,
@@ -51,7 +46,7 @@ def publish_learned(
     )
     kept = {name: info for name, info in snapshot.manifest.files.items() if not name.startswith(_LEARNED)}
     current = replaces if published else None
-    return _publish_version(snapshot, store, {"learned": section}, kept, write, current, signing_key)
+    return _publish_version(snapshot, store, {"learned": section}, kept, learned, current, signing_key)
 
 
 def publish_reweighted(
@@ -62,12 +57,9 @@ def publish_reweighted(
     replaces: str = "",
     signing_key: Path | None = None,
 ) -> str:
-    """The same for other weights.
-
-    :param ranking: the weights; None for the shipped ones, which give the version that the build wrote.
-    """
+    """The same for other weights; None for the shipped ones, which give the version that the build wrote."""
     files = snapshot.manifest.files
-    return _publish_version(snapshot, store, {"ranking": ranking}, files, lambda _: None, replaces, signing_key)
+    return _publish_version(snapshot, store, {"ranking": ranking}, files, None, replaces, signing_key)
 
 
 def _publish_version(
@@ -75,20 +67,22 @@ def _publish_version(
     store: Path,
     sections: Mapping[str, Any],
     kept: Mapping[str, FileInfo],
-    write: Callable[[Path], None],
+    learned: PastRequests | None,
     replaces: str | None,
     signing_key: Path | None,
 ) -> str:
-    """Publish a version; see :func:`publish_learned`.
-
-    :param sections: what the manifest says otherwise.
-    :param kept: the files that are taken over; ``write`` writes the others into the folder that it is given.
-    :param replaces: None to keep the version beside the published one.
-    """
+    """Publish a version; see :func:`publish_learned`. ``replaces``: None to keep the version beside the published one."""
     with staging_folder(store) as folder:
         for name in sorted(kept):
-            _link_or_copy(snapshot.folder / name, folder / name)
-        write(folder)
+            source, target = snapshot.folder / name, folder / name
+            try:
+                os.link(source, target)
+            except FileNotFoundError as error:
+                raise SnapshotCorruptError("the file is missing", subject=str(source), remedy="Build again") from error
+            except OSError:  # a file system that cannot link
+                shutil.copyfile(source, target)
+        if learned is not None:
+            write_past_requests(folder, learned)
         manifest = write_manifest(folder, snapshot.manifest.model_copy(update=sections))
         if any(manifest.files[name] != info for name, info in kept.items()):
             problem = "a file was altered while it was copied"
@@ -96,13 +90,3 @@ def _publish_version(
         id_, current = manifest.snapshot_id, replaces is not None
         publish(store, folder, id_, current=current, replaces=replaces, signing_key=signing_key)
     return id_
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    """Hard-link an immutable file; copy it where the file system cannot link it."""
-    try:
-        os.link(source, target)
-    except FileNotFoundError as error:
-        raise SnapshotCorruptError("the file is missing", subject=str(source), remedy="Build again") from error
-    except OSError:
-        shutil.copyfile(source, target)

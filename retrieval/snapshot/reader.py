@@ -18,7 +18,7 @@ from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.tool import Tool, is_own_profile, may_be_own_profile, tool_text
 from ontology.tool_graph import Aliases, Provenance, SurfaceForms
 from retrieval.index.adjacency import Adjacency, read_adjacency
-from retrieval.index.bm25 import FIELDS, NAMES, read_bm25
+from retrieval.index.bm25 import FIELDS, NAMES, Bm25Index, read_postings
 from retrieval.index.filters import FilterIndex
 from retrieval.index.lookup import Lookup, PrefixIndex
 from retrieval.index.phrases import PHRASES_FIELD, read_phrases
@@ -43,27 +43,17 @@ from retrieval.snapshot.publish import ServingLease, current_snapshot, serving_l
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRecord:
-    """A node.
+    """A node."""
 
-    :param type: entity type.
-    :param name: canonical name; for a tool its title.
-    :param text: the text that is embedded; empty for a tool, whose text comes from its own record.
-    :param surface_forms: each form in which documents write it, with its number of occurrences.
-    :param aliases: each other name that is declared for it, with its origin.
-    """
-
-    type: str
-    name: str
-    text: str
-    surface_forms: SurfaceForms
-    aliases: Aliases = ()
+    type: str  # entity type
+    name: str  # canonical name; for a tool its title
+    text: str  # the text that is embedded; empty for a tool, whose text comes from its own record
+    surface_forms: SurfaceForms  # each form in which documents write it, with its number of occurrences
+    aliases: Aliases = ()  # each other name that is declared for it, with its origin
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> NodeRecord:
-        """Return the record for a JSON form.
-
-        :raises TypeError: when a name is no text; ValueError, KeyError for another form.
-        """
+        """Return the record for a JSON form."""
         forms = tuple((str(form), int(count)) for form, count in row["forms"])
         aliases = tuple((str(alias), str(origin)) for alias, origin in row.get("aliases", ()))
         if not all(isinstance(row[name], str) for name in ("type", "name", "text")):
@@ -73,26 +63,17 @@ class NodeRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeRecord:
-    """An edge.
+    """An edge."""
 
-    :param key: distinguishes edges between the same two nodes.
-    :param phrases: the words that express it in the documents, where they differ from the predicate's name.
-    :param provenance: the places in documents where it was found.
-    :param evidence_count: number of these places; ``provenance`` may hold only the first ones.
-    :param parameter: for an edge between two tools: the input that is filled, or empty.
-    :param output: the output that fills it, or empty.
-    :param entity: canonical name of the entity that input and output share, or empty.
-    :param field: the field of that entity, or empty.
-    """
-
-    key: str
+    key: str  # distinguishes edges between the same two nodes
+    # the words that express it in the documents, where they differ from the predicate's name
     phrases: tuple[str, ...] = ()
-    provenance: tuple[Provenance, ...] = ()
-    evidence_count: int | None = None
-    parameter: str = ""
-    output: str = ""
-    entity: str = ""
-    field: str = ""
+    provenance: tuple[Provenance, ...] = ()  # the places in documents where it was found
+    evidence_count: int | None = None  # number of these places; ``provenance`` may hold only the first ones
+    parameter: str = ""  # for an edge between two tools: the input that is filled, or empty
+    output: str = ""  # the output that fills it, or empty
+    entity: str = ""  # canonical name of the entity that input and output share, or empty
+    field: str = ""  # the field of that entity, or empty
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> EdgeRecord:
@@ -102,10 +83,10 @@ class EdgeRecord:
         return cls(phrases=tuple(row.get("phrases", ())), provenance=provenance, **others)
 
 
+# What a record of an edge has where it is not empty.
 EDGE_DETAILS = ("evidence_count", "parameter", "output", "entity", "field")
-"""What a record of an edge has where it is not empty."""
+# What a snapshot keeps that follows from its edges.
 DERIVED = ("tool_degrees", "tool_systems", "system_count", "identified")
-"""What a snapshot keeps that follows from its edges."""
 
 _MASKS = 16
 
@@ -119,44 +100,33 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
     :raises SnapshotSignatureError: when ``EGOTOOLS_TRUSTED_KEYS`` is set and none of these keys has signed it.
     :raises SnapshotCorruptError: naming the file that is missing, truncated or altered.
     """
-    folder, lease = _leased(store)
+    while True:  # the snapshot may be collected at this moment, after another one was published
+        folder = current_snapshot(store)
+        try:
+            lease = serving_lease(folder)
+            break
+        except NotFoundError:
+            if current_snapshot(store) == folder:
+                raise
     manifest = verify_snapshot(folder, digests=verify)
     if folder != store and manifest.snapshot_id != folder.name:
-        raise SnapshotCorruptError(
-            f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
-        )
+        problem = f"the folder has another snapshot ({manifest.snapshot_id})"
+        raise SnapshotCorruptError(problem, subject=str(folder), remedy="Build again")
     try:
         return Snapshot(folder, manifest, lease)
     except (OSError, ValueError, EOFError, RuntimeError) as error:
         raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
 
 
-def _leased(store: Path) -> tuple[Path, ServingLease]:
-    """Return the folder of the published snapshot with a lease, also where it is collected at this moment after another one was
-    published.
-    """
-    while True:
-        folder = current_snapshot(store)
-        try:
-            return folder, serving_lease(folder)
-        except NotFoundError:
-            if current_snapshot(store) == folder:
-                raise
-
-
 _Filters: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def _kept_masks(filters: FilterIndex, adjacency: Adjacency, node_count: int) -> Callable[[_Filters], NDArray[np.bool_]]:
+def _kept_masks(filters: FilterIndex, adjacency: Adjacency) -> Callable[[_Filters], NDArray[np.bool_]]:
     """The function from filters to the mask of the nodes that pass them; it keeps the last masks, a byte for each node."""
 
     @lru_cache(maxsize=_MASKS)
     def mask(wanted: _Filters) -> NDArray[np.bool_]:
-        tools = filters.passing(dict(wanted))
-        allowed = np.zeros(node_count, dtype=bool)
-        allowed[: len(tools)] = tools
-        allowed = adjacency.with_neighbours(allowed)
-        allowed[: len(tools)] = tools
+        allowed = adjacency.around(filters.passing(dict(wanted)))
         allowed.flags.writeable = False
         return allowed
 
@@ -175,25 +145,9 @@ def tool_functions(node_keys: Texts, keys: Lookup) -> tuple[Callable[[int], str]
     )
 
 
-def _learned(folder: Path, manifest: Manifest, tool_count: int) -> PastRequests | None:
-    """What was learned from use; None where nothing was."""
-    section = manifest.learned
-    if section is None:
-        return None
-    return read_past_requests(
-        folder,
-        tool_count=tool_count,
-        dimensions=manifest.encoder.dimensions,
-        min_reporters=section.min_reporters,
-        weight=section.weight,
-    )
-
-
 class Snapshot:
-    """Read access to one snapshot. Thread-safe and immutable.
-
-    :param lease: of the folder, held as long as this is referred to.
-    """
+    """Read access to one snapshot. Thread-safe and immutable. The lease of the folder is held as long as this is
+    referred to."""
 
     def __init__(self, folder: Path, manifest: Manifest, lease: ServingLease) -> None:
         self._lease = lease
@@ -210,17 +164,24 @@ class Snapshot:
         self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))
         self.name_vectors = NodeVectors(folder, NAME_VECTORS, tool_count=len(self.tools))
         fields = (*FIELDS, PHRASES_FIELD) if manifest.phrases else FIELDS
-        self.fields = {field: read_bm25(folder, field, len(self.tools)) for field in fields}
+        size = len(self.tools)
+        self.fields = {field: Bm25Index(read_postings(folder, field), size) for field in fields}
         self.phrase_vectors = read_phrases(folder) if manifest.phrases else None
-        self.names_index = read_bm25(folder, NAMES, len(self.tools))
+        self.names_index = Bm25Index(read_postings(folder, NAMES), size)
         self.ngrams = Lookup(folder, NGRAMS)
         self._keys = Lookup(folder, KEYS)
-        self.value_shapes = ValueShapes(folder, len(self.tools))
+        self.value_shapes = ValueShapes(folder, size)
         # Functions over the indexes, not methods: a snapshot in a cycle would stay in memory after its last use.
         tool_id, find_tool = tool_functions(self._node_keys, self._keys)
-        self.filters = FilterIndex(folder, len(self.tools), tool_id, find_tool)
-        self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
-        self.learned = _learned(folder, manifest, len(self.tools))
+        self.filters = FilterIndex(folder, size, tool_id, find_tool)
+        self._mask = _kept_masks(self.filters, self.adjacency)
+        section, dimensions = manifest.learned, manifest.encoder.dimensions
+        self.learned: PastRequests | None = None
+        if section is not None:
+            reporters, weight = section.min_reporters, section.weight
+            self.learned = read_past_requests(
+                folder, tool_count=size, dimensions=dimensions, min_reporters=reporters, weight=weight
+            )
 
     def release(self) -> None:
         """Let the folder be collected from now on, before this object is; twice is harmless. What is open stays readable."""
@@ -302,6 +263,11 @@ class Snapshot:
         mask[: self.tool_count] = True if allowed is None else allowed[: self.tool_count]
         return mask
 
+    def with_predicate(self, name: str) -> NDArray[np.bool_]:
+        """Return the mask of the edges with a predicate, bool [edges]."""
+        number = self.predicates.index(name) if name in self.predicates else -1
+        return np.asarray(self.adjacency.predicates == number)
+
     def without(self, predicates: Collection[str]) -> Snapshot:
         """Return this snapshot without the edges of these predicates. The id is the same: for measurements only."""
         hidden = [number for number, name in enumerate(self.predicates) if name in predicates]
@@ -309,7 +275,7 @@ class Snapshot:
         view = copy.copy(self)
         view.edges = self.edges.subset(kept)
         view.adjacency = self.adjacency.subset(kept)
-        view._mask = _kept_masks(self.filters, view.adjacency, len(self.nodes))
+        view._mask = _kept_masks(self.filters, view.adjacency)
         for cached in DERIVED:
             vars(view).pop(cached, None)
         return view
@@ -337,20 +303,15 @@ class Snapshot:
     @cached_property
     def tool_systems(self) -> NDArray[np.int64]:
         """The node of the system that each tool belongs to, int64 [tools]; -1 for a tool without one."""
-        systems = np.full(self.tool_count, -1, dtype=np.int64)
-        if "has_system" in self.predicates:
-            edges = self.adjacency
-            found = (edges.predicates == self.predicates.index("has_system")) & (edges.heads < self.tool_count)
-            systems[edges.heads[found]] = edges.tails[found]
+        systems, edges = np.full(self.tool_count, -1, dtype=np.int64), self.adjacency
+        found = self.with_predicate("has_system") & (edges.heads < self.tool_count)
+        systems[edges.heads[found]] = edges.tails[found]
         return systems
 
     @cached_property
     def identified(self) -> PrefixIndex:
         """The entities that some parameter identifies, by what the prefix of an identifier abbreviates."""
-        if "identifies" not in self.predicates:
-            return PrefixIndex(())
-        edges = self.adjacency
-        nodes = np.unique(edges.tails[edges.predicates == self.predicates.index("identifies")])
+        nodes = np.unique(self.adjacency.tails[self.with_predicate("identifies")])
         return PrefixIndex((self.node_key(int(node)).partition(":")[2], int(node)) for node in nodes)
 
     @cached_property

@@ -15,7 +15,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 
 _SIGNING_KEY, _TRUSTED_KEYS = "EGOTOOLS_SIGNING_KEY", "EGOTOOLS_TRUSTED_KEYS"
-TrustedKeys = Mapping[str, "Ed25519PublicKey"]
-"""Key id → public key."""
+TrustedKeys = Mapping[str, "Ed25519PublicKey"]  # Key id → public key
 _DOMAIN = b"egotools snapshot manifest v1\n"
 _NAME = re.compile(r"manifest\.[0-9a-f]{16}\.sig")
 _UNFINISHED = re.compile(r"\.manifest\.[0-9a-f]{16}\.sig\.[0-9]+")  # as ontology.files.replacing names it
@@ -38,10 +37,8 @@ _MAX_KEY_FILE = 64 * 1024
 
 
 def regular_file(path: Path) -> BufferedReader:
-    """Open a file of a store to be read. Links are not followed, and a pipe or a device is not read, which may have no end.
-
-    :raises OSError: when it cannot be opened, or is no regular file.
-    """
+    """Open a file of a store to be read. Links are not followed, and a pipe or a device is not read, which may have no
+    end."""
     file = open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -100,10 +97,7 @@ def signing_key_file() -> Path | None:
 
 
 def load_signing_key(path: Path | None = None) -> Ed25519PrivateKey | None:
-    """Return the private key of a file, or of that of ``EGOTOOLS_SIGNING_KEY``; None where none is named.
-
-    :raises InvalidArgumentError: when it cannot be read, or is no private Ed25519 key without a password.
-    """
+    """Return the private key of a file, or of that of ``EGOTOOLS_SIGNING_KEY``; None where none is named."""
     file = path or signing_key_file()
     if file is None:
         return None
@@ -117,23 +111,20 @@ def load_signing_key(path: Path | None = None) -> Ed25519PrivateKey | None:
 
 
 def load_trusted_keys() -> TrustedKeys | None:
-    """Return the public keys of the files of ``EGOTOOLS_TRUSTED_KEYS``, each with one or more; None where it is not set: every snapshot
-    is trusted then.
-
-    :raises InvalidArgumentError: when a file cannot be read, or has no public Ed25519 key.
-    """
+    """Return the public keys of the files of ``EGOTOOLS_TRUSTED_KEYS``, each with one or more; None where it is not
+    set: every snapshot is trusted then."""
     names = os.environ.get(_TRUSTED_KEYS, "").strip()
-    files = [Path(name) for name in names.split(os.pathsep) if name.strip()]
-    return {_key_id(key): key for file in files for key in _public_keys(file)} if names else None
-
-
-def _public_keys(file: Path) -> Iterator[Ed25519PublicKey]:
+    if not names:
+        return None
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    content = _content(file)
-    for pem in _PEM.findall(content) or [content]:
-        yield _key(file, pem, load_pem_public_key, Ed25519PublicKey, "public")
+    keys: list[Ed25519PublicKey] = []
+    for file in (Path(name) for name in names.split(os.pathsep) if name.strip()):
+        content = _content(file)
+        pems = _PEM.findall(content) or [content]
+        keys += [_key(file, pem, load_pem_public_key, Ed25519PublicKey, "public") for pem in pems]
+    return {_key_id(key): key for key in keys}
 
 
 def _content(path: Path) -> bytes:
@@ -160,10 +151,7 @@ def _no_key(path: Path, problem: str) -> InvalidArgumentError:
 
 
 def sign_snapshot(folder: Path, key: Ed25519PrivateKey) -> None:
-    """Write the signature of a snapshot's manifest beside it; one of the same key is replaced.
-
-    :raises OSError: when the disk fails.
-    """
+    """Write the signature of a snapshot's manifest beside it; one of the same key is replaced."""
     line = base64.b64encode(key.sign(_DOMAIN + (folder / "manifest.json").read_bytes())) + b"\n"
     path = folder / f"manifest.{_key_id(key.public_key())}.sig"
     if not path.is_file() or path.read_bytes() != line:
@@ -173,11 +161,7 @@ def sign_snapshot(folder: Path, key: Ed25519PrivateKey) -> None:
 
 
 def check_signature(folder: Path, manifest: bytes, trusted: TrustedKeys) -> None:
-    """Check that a trusted key signed a manifest.
-
-    :param manifest: the bytes of ``manifest.json`` that are used.
-    :raises SnapshotSignatureError: when there is no signature, none of a trusted key, or one that does not fit.
-    """
+    """Check that a trusted key signed a manifest."""
     subject = str(folder / "manifest.json")
     try:
         signers = sorted(name.split(".")[1] for name in os.listdir(folder) if is_signature(name))

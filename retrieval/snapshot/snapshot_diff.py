@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
@@ -123,7 +123,6 @@ class SnapshotDiff:
 
 
 def _plain(value: Any) -> Any:
-    """A value of this module as JSON values."""
     if is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
@@ -139,58 +138,43 @@ def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     :raises SnapshotCorruptError: when a record has another form than is written.
     """
     with refuse_invalid(f"{old.folder} or {new.folder}"):
-        return _diff(old, new)
+        rows = _differing_tools(old, new)
+        changes = [ToolChange(id_, tuple(_row_changes(*row))) for id_, row in sorted(rows.items()) if all(row)]
+        contents = old.manifest.content(), new.manifest.content()
+        was, now = ({key: each[key] for key in each if key not in _NOT_SETTINGS} for each in contents)
+        before, after = _tool_edges(old), _tool_edges(new)
+        return SnapshotDiff(
+            old=old.id,
+            new=new.id,
+            settings=tuple(json_changes(was, now)),
+            counts=tuple(json_changes(contents[0]["counts"], contents[1]["counts"])),
+            tools=ToolDiff(
+                added=tuple(sorted(id_ for id_, (before_, _) in rows.items() if before_ is None)),
+                removed=tuple(sorted(id_ for id_, (_, after_) in rows.items() if after_ is None)),
+                changed=tuple(tool for tool in changes if tool.changes),
+            ),
+            edges_added=tuple(sorted(after - before)),
+            edges_removed=tuple(sorted(before - after)),
+            entities=_entity_changes(old, new),
+        )
 
 
-def _diff(old: Snapshot, new: Snapshot) -> SnapshotDiff:
-    rows = _differing_tools(old, new)
-    settings, counts = _manifest_changes(old, new)
-    before, after = _tool_edges(old), _tool_edges(new)
-    return SnapshotDiff(
-        old=old.id,
-        new=new.id,
-        settings=settings,
-        counts=counts,
-        tools=_tool_changes(rows),
-        edges_added=tuple(sorted(after - before)),
-        edges_removed=tuple(sorted(before - after)),
-        entities=_entity_changes(old, new),
-    )
-
-
-class _Pair(NamedTuple):
-    """The JSON rows of one tool in both snapshots; None where it is not there."""
-
-    before: Any
-    after: Any
-
-
-def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, _Pair]:
-    """Return the rows of the tools that differ, by id; equal lines are not decoded."""
+def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, tuple[Any, Any]]:
+    """The JSON rows, before and after, of the tools that differ, by id; None where one is not there. Equal lines are
+    not decoded."""
     at = {old.tool_id(number): number for number in range(old.tool_count)}
-    rows: dict[str, _Pair] = {}
+    rows: dict[str, tuple[Any, Any]] = {}
     for number in range(new.tool_count):
         id_ = new.tool_id(number)
         known = at.pop(id_, None)
         if known is None or old.tools.text(known) != new.tools.text(number):
-            rows[id_] = _Pair(None if known is None else old.tools.json_object(known), new.tools.json_object(number))
-    return rows | {id_: _Pair(old.tools.json_object(number), None) for id_, number in at.items()}
-
-
-def _tool_changes(rows: Mapping[str, _Pair]) -> ToolDiff:
-    changes = [ToolChange(id_, tuple(_row_changes(*row))) for id_, row in sorted(rows.items()) if all(row)]
-    return ToolDiff(
-        added=tuple(sorted(id_ for id_, row in rows.items() if row.before is None)),
-        removed=tuple(sorted(id_ for id_, row in rows.items() if row.after is None)),
-        changed=tuple(tool for tool in changes if tool.changes),
-    )
+            rows[id_] = (None if known is None else old.tools.json_object(known), new.tools.json_object(number))
+    return rows | {id_: (old.tools.json_object(number), None) for id_, number in at.items()}
 
 
 def _row_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
-    """Yield what changed in a tool, each once: schemas, the call and the metadata repeat some of inputs and outputs.
-
-    A schema is compared only where the inputs or outputs that it describes are the same.
-    """
+    """Yield what changed in a tool, each once: schemas, the call and the metadata repeat some of inputs and outputs. A
+    schema is compared only where the inputs or outputs that it describes are the same."""
     flat = list(json_changes(_without_schemas(before), _without_schemas(after)))
     told = {change.field for change in flat}
     for change in flat:
@@ -213,17 +197,7 @@ def _without_schemas(row: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _manifest_changes(old: Snapshot, new: Snapshot) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
-    before, after = old.manifest.content(), new.manifest.content()
-    counts = json_changes(before["counts"], after["counts"])
-    old_settings, new_settings = (
-        {key: value for key, value in content.items() if key not in _NOT_SETTINGS} for content in (before, after)
-    )
-    return tuple(json_changes(old_settings, new_settings)), tuple(counts)
-
-
 def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
-    """Return the edges between two tools."""
     adjacency, tools = snapshot.adjacency, snapshot.tool_count
     ids = [snapshot.tool_id(number) for number in range(tools)]
     edges = set()
@@ -236,18 +210,17 @@ def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
 
 
 def _entity_changes(old: Snapshot, new: Snapshot) -> dict[str, EntityChanges]:
-    before, after = _entities(old), _entities(new)
-    removed, added = before - after, after - before
+    """What changed in the nodes that are no tools, by type."""
+    before, after = (
+        {snapshot.node_key(number) for number in range(snapshot.tool_count, len(snapshot.nodes))}
+        for snapshot in (old, new)
+    )
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for place, keys in enumerate((after - before, before - after)):
+        for key in keys:
+            kind, _, name = key.partition(":")
+            found.setdefault(kind, ([], []))[place].append(name)
     return {
-        kind: EntityChanges(added=_names(kind, added), removed=_names(kind, removed))
-        for kind in sorted({key.partition(":")[0] for key in removed | added})
+        kind: EntityChanges(added=tuple(sorted(added)), removed=tuple(sorted(removed)))
+        for kind, (added, removed) in sorted(found.items())
     }
-
-
-def _entities(snapshot: Snapshot) -> set[str]:
-    """Return the keys of the nodes that are no tools."""
-    return {snapshot.node_key(number) for number in range(snapshot.tool_count, len(snapshot.nodes))}
-
-
-def _names(kind: str, keys: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(name for type_, _, name in (key.partition(":") for key in keys) if type_ == kind))

@@ -35,10 +35,7 @@ class VisibleSnapshots:
         """Return the part that has the tools that pass filters; none where a filter wants a value that no tool has."""
         whole = self._whole
         tools = whole.filters.passing_if_known(filters)
-        nodes = np.zeros(len(whole.nodes), dtype=bool)
-        nodes[: whole.tool_count] = tools
-        nodes = whole.adjacency.with_neighbours(nodes)
-        nodes[: whole.tool_count] = tools
+        nodes = whole.adjacency.around(tools)
         heads, tails = whole.adjacency.heads, whole.adjacency.tails
         edges = nodes[heads] & nodes[tails]
         numbers, stating = self._statements
@@ -63,11 +60,8 @@ class VisibleSnapshots:
 
 
 class VisibleSnapshot(Snapshot):
-    """A part of a snapshot, with its id and its numbers of nodes; see :class:`VisibleSnapshots`. Thread-safe and immutable.
-
-    :param nodes: the visible nodes, bool [nodes].
-    :param edges: numbers of the visible edges, ascending, int64.
-    """
+    """A part of a snapshot, with its id and its numbers of nodes; see :class:`VisibleSnapshots`. Thread-safe and
+    immutable. ``nodes``: the visible nodes, bool [nodes]. ``edges``: numbers of the visible edges, ascending, int64."""
 
     def __init__(self, whole: Snapshot, nodes: NDArray[np.bool_], edges: NDArray[np.int64]) -> None:
         vars(self).update({name: value for name, value in vars(whole).items() if name not in _CACHED})
@@ -128,18 +122,10 @@ class VisibleSnapshot(Snapshot):
         return super().node_text(number) if number < self.tool_count else self.nodes[number].name
 
     def allowed(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
-        """Return the mask of the visible nodes that pass the filters, bool [nodes]; never None.
-
-        :raises InvalidArgumentError: for a key and a value that no visible tool has.
-        """
+        """Return the mask of the visible nodes that pass the filters, bool [nodes]; never None."""
         if not filters:
             return self._visible
-        tools = self.filters.passing(filters) & self._tools
-        nodes = np.zeros(len(self.nodes), dtype=bool)
-        nodes[: self.tool_count] = tools
-        nodes = self.adjacency.with_neighbours(nodes)
-        nodes[: self.tool_count] = tools
-        return nodes & self._visible
+        return self.adjacency.around(self.filters.passing(filters) & self._tools) & self._visible
 
     @cached_property
     def boosts(self) -> Floats1d | None:

@@ -33,7 +33,7 @@ from retrieval.index.bm25 import (
 from retrieval.index.filters import write_filters
 from retrieval.index.lookup import write_lookup
 from retrieval.index.phrases import phrases_of, write_phrases
-from retrieval.index.records import write_lines, write_records, write_texts
+from retrieval.index.records import write_lines, write_records
 from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.manifest import (
@@ -60,32 +60,21 @@ _TERMS_KIND = "field-terms.v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotContent:
-    """The content of a snapshot.
-
-    :param graph: its tools are ``tools``, in their order.
-    :param encoder: encodes the texts of nodes and the names of tools.
-    :param extractor: versioned name of the extractor of the triples.
-    :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
-    :param created_by: name and version of the program.
-    :param sources: the named sources, sorted by name.
-    :param overlays: the overlay files, in the order in which they were applied.
-    :param boosts: tool id → standard deviations of the scores that are added to its score, in [-1, 1].
-    :param value_shapes: the parameters whose values have a shape.
-    :param ranking: the ranking weights; None for the shipped ones.
-    """
+    """The content of a snapshot."""
 
     tools: Sequence[Tool]
-    graph: ToolGraph
+    graph: ToolGraph  # its tools are ``tools``, in their order
     ontology: Ontology
-    encoder: Encoder
-    extractor: str
-    abbreviations: Mapping[str, str]
-    created_by: str
-    sources: tuple[NamedSource, ...] = ()
-    overlays: tuple[OverlayInfo, ...] = ()
+    encoder: Encoder  # encodes the texts of nodes and the names of tools
+    extractor: str  # versioned name of the extractor of the triples
+    abbreviations: Mapping[str, str]  # map from each abbreviation to its long form, as used in canonicalisation
+    created_by: str  # name and version of the program
+    sources: tuple[NamedSource, ...] = ()  # the named sources, sorted by name
+    overlays: tuple[OverlayInfo, ...] = ()  # the overlay files, in the order in which they were applied
+    # tool id → standard deviations of the scores that are added to its score, in [-1, 1]
     boosts: Mapping[str, float] = field(default_factory=dict)
-    value_shapes: Sequence[ShapeUse] = ()
-    ranking: RankingSection | None = None
+    value_shapes: Sequence[ShapeUse] = ()  # the parameters whose values have a shape
+    ranking: RankingSection | None = None  # the ranking weights; None for the shipped ones
 
 
 def write_snapshot(
@@ -95,16 +84,14 @@ def write_snapshot(
     cache: ResultCache | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Write all files and then the manifest; return the snapshot id. Equal content gives equal bytes, with a cache and without one.
-
-    :param cache: what was made of tools that have not changed is taken from it.
-    """
+    """Write all files and then the manifest; return the snapshot id. Equal content gives equal bytes, with a cache and
+    without one: what was made of tools that have not changed is taken from it."""
     graph = content.graph
     nodes = list(graph.nodes.values())
     progress("tools and graph")
     digests: list[str] = []
     write_lines(folder / TOOLS, _lines(content.tools, digests))
-    write_texts(folder / NODE_KEYS, graph.nodes)
+    write_lines(folder / NODE_KEYS, graph.nodes, ".txt")
     write_records(folder / NODES, map(_node_row, nodes))
     edges = _write_edges(folder, graph, sorted(content.ontology.predicates))
     write_lookup(folder, KEYS, ((key, number) for number, key in enumerate(graph.nodes)))
@@ -126,7 +113,7 @@ def write_snapshot(
 
 
 def _lines(tools: Iterable[Tool], digests: list[str]) -> Iterator[str]:
-    """Yield the JSON of each tool, and append its SHA-256 to ``digests``: all lines together would take much of the memory of a build."""
+    """Yield the JSON of each tool, and append its SHA-256 to ``digests``: all lines together would take much memory."""
     for tool in tools:
         line = tool.canonical_json()
         digests.append(hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest())
@@ -134,10 +121,7 @@ def _lines(tools: Iterable[Tool], digests: list[str]) -> Iterator[str]:
 
 
 def _field_terms(tools: Sequence[Tool], digests: Sequence[str], cache: ResultCache | None) -> list[bytes]:
-    """Return the counted terms of each tool.
-
-    :param digests: of the JSON of each tool.
-    """
+    """Return the counted terms of each tool. ``digests``: of the JSON of each tool."""
     if cache is None:
         return list(map(field_terms, tools))
     code = code_digest("retrieval.index", "ontology")
@@ -191,16 +175,20 @@ def _edge_lines(graph: ToolGraph) -> Iterator[str]:
 def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:
     """Yield the n-gram of each node's name, and of each alias of a system."""
     for number, node in enumerate(nodes):
-        names = (
-            node["name"] if node["type"] == "tool" else node["id"],
-            *(alias for alias, _ in node.get("aliases", ())),
-        )
+        aliases = (alias for alias, _ in node.get("aliases", ()))
+        names = (node["name"] if node["type"] == "tool" else node["id"], *aliases)
         yield from ((found, number) for found in map(name_key, names) if found)
 
 
 def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
     ontology, encoder = content.ontology, content.encoder
     nodes = Counter(node["type"] for node in content.graph.nodes.values())
+    said = [tool for tool in content.tools if phrases_of(tool)]
+    phrases = PhrasesInfo(
+        tools=len({tool.id for tool in said}),
+        phrases=sum(len(phrases_of(tool)) for tool in said),
+        by=tuple(sorted({tool.metadata[PHRASES].get("by", "") for tool in said})),
+    )
     return Manifest(
         created_by=content.created_by,
         ontology=OntologyVersion(name=ontology.name, version=ontology.version, sha256=ontology.digest),
@@ -213,18 +201,5 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
         sources=content.sources or None,
         overlays=content.overlays or None,
         boosts=dict(sorted(content.boosts.items())) or None,
-        phrases=_phrases_info(content.tools),
-    )
-
-
-def _phrases_info(tools: Sequence[Tool]) -> PhrasesInfo | None:
-    found = {tool.id: tool.metadata[PHRASES].get("by", "") for tool in tools if phrases_of(tool)}
-    return (
-        PhrasesInfo(
-            tools=len(found),
-            phrases=sum(len(phrases_of(tool)) for tool in tools),
-            by=tuple(sorted(set(found.values()))),
-        )
-        if found
-        else None
+        phrases=phrases if said else None,
     )

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from inference import Encoder, HashingEncoder, MiniLmEncoder, RetryPolicy, load_encoder
+from inference.encoder import SentenceTransformersEncoder
 from inference.encoder_wrappers import with_recent_vectors
 from inference.minilm import encode_clauses
 from inference.openai_client import OpenAIEncoder
-from inference.sentence_transformers import SentenceTransformersEncoder
 from tests.harness.http_server import Arrived, Reply, as_json
 from tests.inference.conftest import Serve
 

@@ -11,9 +11,9 @@ import pytest
 
 import inference
 from inference import ENCODER_NAMES, RERANKER_NAMES, Encoder, HashingEncoder, MiniLmEncoder, load_encoder, load_reranker
+from inference.encoder import SentenceTransformersEncoder
 from inference.openai_client import OpenAIEncoder
 from inference.reranker import CrossEncoderReranker
-from inference.sentence_transformers import SentenceTransformersEncoder
 from ontology.errors import InvalidArgumentError, MissingExtraError
 
 URL = "http://127.0.0.1:1/v1"

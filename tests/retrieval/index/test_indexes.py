@@ -13,7 +13,7 @@ from rank_bm25 import BM25Okapi
 
 from ontology.errors import SnapshotCorruptError
 from retrieval.index.adjacency import make_adjacency, read_adjacency, write_adjacency
-from retrieval.index.bm25 import Bm25Index, make_postings, read_bm25, write_postings
+from retrieval.index.bm25 import Bm25Index, make_postings, read_postings, write_postings
 from retrieval.index.records import Records, write_records
 from retrieval.index.vectors import NodeVectors, write_vectors
 
@@ -25,7 +25,7 @@ word = st.sampled_from(["order", "item", "supplier", "date", "ü", "订单", "li
 @given(documents=st.lists(st.lists(word, max_size=12), min_size=1, max_size=12), query=st.lists(word, max_size=6))
 def test_bm25_is_rank_bm25_but_for_its_idf(tmp_path: Path, documents: list[list[str]], query: list[str]) -> None:
     write_postings(tmp_path, "text", make_postings(documents))
-    scores = read_bm25(tmp_path, "text", len(documents)).scores(query)
+    scores = Bm25Index(read_postings(tmp_path, "text"), len(documents)).scores(query)
     assert scores.shape == (len(documents),)
     assert scores.dtype == np.float32
     if not any(documents):

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge
 from ingest.triple_table import HEAD, PHRASE, PREDICATE, TAIL, TOOL, TripleTable
 from ontology.tool import Tool, tool_text
 from ontology.tool_graph import OVERLAY, Aliases, NodeAttributes, Provenance, SurfaceForms, ToolGraph, Triple

@@ -12,7 +12,7 @@ from ingest.canonical.system_aliases import system_aliases
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
-from ingest.linking.derive import Links, derive_links
+from ingest.linking.edges import Links, derive_links
 from ingest.linking.shape_uses import shape_uses
 from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases

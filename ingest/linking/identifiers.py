@@ -216,7 +216,11 @@ class IdentifierReader:
         named = _described(parameter.description, self.names)
         # GroupId: "the ID of the security group", SecurityGroups[].GroupId
         parent = innermost(parameter.name.rpartition(".")[0], self.names)
-        entity = next((each for each in (named, parent) if _is_kind_of(each, entity)), entity)
+        for kind in (named, parent):
+            first = kind.split(" ", 1)[0]  # security group of a group, but not attached policy of a policy
+            if kind.endswith(f" {entity}") and first not in _ROLES and not first.endswith("ed"):
+                entity = kind
+                break
         if named == entity:
             confidence = _combined(confidence, 0.5)
             evidence.append("description")
@@ -276,10 +280,9 @@ def innermost(prefix: str, names: CanonicalNames) -> str:
     return next((name for name in found if name and name not in CONTAINER_NAMES), "")
 
 
-def _is_kind_of(name: str, entity: str) -> bool:
-    """Whether a name is that of a kind of an entity: security group of a group, but not attached policy of a policy."""
-    first = name.split(" ", 1)[0]
-    return name.endswith(f" {entity}") and first not in _ROLES and not first.endswith("ed")
+def head_noun(entity: str) -> str:
+    """Return the last word of an entity's name."""
+    return entity.rsplit(" ", 1)[-1]
 
 
 def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:

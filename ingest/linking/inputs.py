@@ -1,12 +1,11 @@
-"""The values that a tool consumes: of each input what it identifies, whether the surroundings of a call give it, and whether it takes text."""
+"""The values that a tool consumes: what each input identifies, whether the surroundings of a call give it, and whether it takes text."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from ingest.linking.derived_edge import DeclaredLinks
-from ingest.linking.identifiers import GENERIC_NAMES, RESOURCE_NAME, kinds_of, type_family
+from ingest.linking.identifiers import GENERIC_NAMES, RESOURCE_NAME, head_noun, kinds_of, type_family
 from ingest.linking.subjects import collection_path
 from ingest.linking.values import (
     AUTH_KEY,
@@ -15,6 +14,7 @@ from ingest.linking.values import (
     PLAIN_VALUE,
     TYPED_RESOURCE,
     ConsumedValue,
+    DeclaredLinks,
     Draft,
     Key,
     KnownEntities,
@@ -59,18 +59,21 @@ def context_parameters(drafts: Sequence[Draft], declared: DeclaredLinks) -> Iter
     taken: Counter[tuple[str, str]] = Counter()
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for draft in drafts:
-        inputs = {_name(draft, slot): _place(draft, slot) for slot in draft.inputs if _may_be_context(slot)}
+        inputs = {_name(draft, slot): _place(draft, slot) for slot in draft.inputs if _may_be_context(slot.parameter)}
+        taken.update((draft.tool.namespace, name) for name in inputs)
         for name, place in inputs.items():
-            taken[draft.tool.namespace, name] += 1
             if place is not None:
                 places[draft.tool.namespace, name].append(place)
-    known = {
-        key
-        for key, count in taken.items()
-        if tools[key[0]] >= _MIN_TOOLS
-        and count >= _MIN_COUNT
-        and _is_context(key[1] in _CONTEXT, count / tools[key[0]], own[key] / count, places.get(key, ()))
-    }
+    known = set()
+    for key, count in taken.items():
+        if tools[key[0]] < _MIN_TOOLS or count < _MIN_COUNT or not (key[1] in _CONTEXT or key in places):
+            continue
+        least, most = _SHARE, _OWN
+        if key[1] in _CONTEXT:
+            least, most = _NAMED_SHARE if key in places else _NAMED_NO_PATH, _NAMED_OWN
+        early = sum(place < 2 for place in places.get(key, ())) >= _EARLY * len(places.get(key, ()))
+        if early and count / tools[key[0]] >= least and own[key] / count <= most:
+            known.add(key)
     for draft in drafts:
         stated = declared.context_parameters.get(draft.tool.id, frozenset())
         excluded = declared.not_context_parameters.get(draft.tool.id, frozenset())
@@ -83,21 +86,9 @@ def context_parameters(drafts: Sequence[Draft], declared: DeclaredLinks) -> Iter
         )
 
 
-def _is_context(named: bool, share: float, own: float, places: Sequence[int]) -> bool:
-    if not named and not places:
-        return False
-    least = (_NAMED_SHARE if places else _NAMED_NO_PATH) if named else _SHARE
-    early = sum(place < 2 for place in places) >= _EARLY * len(places)
-    return share >= least and own <= (_NAMED_OWN if named else _OWN) and early
-
-
-def _may_be_context(slot: Slot) -> bool:
-    parameter = slot.parameter
-    return (
-        "." not in parameter.name
-        and not is_resource(parameter)
-        and (parameter.required or parameter.location == "path")
-    )
+def _may_be_context(parameter: Parameter) -> bool:
+    required = parameter.required or parameter.location == "path"
+    return required and "." not in parameter.name and not is_resource(parameter)
 
 
 def _name(draft: Draft, slot: Slot) -> str:
@@ -122,22 +113,21 @@ def _place(draft: Draft, slot: Slot) -> int | None:
 def consumed_values(draft: Draft, known: KnownEntities) -> tuple[ConsumedValue, ...]:
     """Return the values that a tool consumes, in the order of its inputs; inputs with generic names are left out."""
     found: dict[str, ConsumedValue] = {}
-    objects = {
-        parameter.name.partition(".")[0].removesuffix("[]")
-        for parameter in draft.tool.parameters
-        if "." in parameter.name
-    }
+    names = (parameter.name for parameter in draft.tool.parameters if "." in parameter.name)
+    objects = {name.partition(".")[0].removesuffix("[]") for name in names}
     for slot in draft.inputs:
+        parameter = slot.parameter
         key, confidence, identifier = _key(draft, slot, known, objects)
         if not confidence:
             continue
-        parameter = slot.parameter
+        # Google's discovery documents say in the description that an input is required.
+        said = "." not in parameter.name and parameter.description.startswith(("Required.", "Required:"))
         value = ConsumedValue(
             parameter=parameter.name,
             type=parameter.type,
             key=key,
             confidence=confidence,
-            required=_is_required(parameter),
+            required=parameter.required or said,
             identifier=identifier,
             location=parameter.location,
             kinds=kinds_of(parameter),
@@ -184,13 +174,9 @@ def _key(draft: Draft, slot: Slot, known: KnownEntities, objects: set[str]) -> t
     if not name or name in GENERIC_NAMES or parameter.enum or family == "boolean":
         return (PLAIN_VALUE, name), 0.0, False
     # ``charge`` of a refund. Found on the development half of the true dependencies of examples/real.
-    listed = (
-        name in subjects
-        and parameter.location in ("path", "body", "")
-        and isinstance(draft.tool.metadata.get("path"), str)
-    )
+    by_path = parameter.location in ("path", "body", "") and isinstance(draft.tool.metadata.get("path"), str)
     plain = "." not in parameter.name and parameter.name not in objects and family in ("string", "integer", "array")
-    if listed and plain and kinds_of(parameter).isdisjoint(("date", "url", *PERSON_KINDS)):
+    if name in subjects and by_path and plain and kinds_of(parameter).isdisjoint(("date", "url", *PERSON_KINDS)):
         return (name, "id"), 0.6, True
     return (PLAIN_VALUE, name), 0.7, False
 
@@ -201,29 +187,24 @@ def _person_key(draft: Draft, parameter: Parameter, tokens: list[str], subjects:
     kind = next((kind for kind in PERSON_KINDS if kind in kinds), "")
     if not kind or not parameter.required:
         return None
-    role = tokens
-    while role and role[-1] in KIND_WORDS:
-        role = role[:-1]
-    if draft.action == "create" and (not role or role[-1] in PEOPLE):
+    while tokens and tokens[-1] in KIND_WORDS:
+        tokens = tokens[:-1]
+    role = tokens[-1] if tokens else ""
+    if draft.action == "create" and (not role or role in PEOPLE):
         return None  # the address of the person who is new
     if not role and "address of" not in parameter.description.lower():
         return None
-    return (role[-1] if role and role[-1] in subjects else ANY_PERSON), kind
+    return (role if role in subjects else ANY_PERSON), kind
 
 
 def _collection(draft: Draft, parameter: Parameter, entity: str) -> str:
     """Return the path of the collection that an input is an item of; a part of a key may be the key of another collection."""
-    step = next((step for step in draft.reader.steps if step.placeholder and step.text == parameter.name), None)
-    if step is not None and step.collection.rsplit(" ", 1)[-1] != entity.rsplit(" ", 1)[-1]:
-        if sum(one.collection == step.collection for one in draft.reader.steps if one.placeholder) > 1:
+    placeholders = [step for step in draft.reader.steps if step.placeholder]
+    step = next((step for step in placeholders if step.text == parameter.name), None)
+    if step is not None and head_noun(step.collection) != head_noun(entity):
+        if sum(one.collection == step.collection for one in placeholders) > 1:
             return ""
     return collection_path(draft.tool, parameter)
-
-
-def _is_required(parameter: Parameter) -> bool:
-    """Whether an input is required, by the schema or, as in Google's discovery documents, by its description."""
-    said = "." not in parameter.name and parameter.description.startswith(("Required.", "Required:"))
-    return parameter.required or said
 
 
 def naming_field(word: str) -> str:
@@ -233,17 +214,14 @@ def naming_field(word: str) -> str:
 
 def free_text_score(draft: Draft) -> float:
     """Return how well the inputs accept free text, in [0, 1]: 1 for a query, 0.8 for a name, 0.6 for other required text."""
-    return max((_text_score(parameter) for parameter, found in draft.inputs if found is None), default=0.0)
-
-
-def _text_score(parameter: Parameter) -> float:
-    tokens = words(parameter.name.rsplit(".", 1)[-1])
-    if parameter.enum or type_family(parameter.type) not in ("string", "", "array") or not tokens:
-        return 0.0
-    if tokens[-1] in ("id", "ids"):
-        return 0.0
-    if tokens[0] in _QUERY and tokens[0] != "filters" and (len(tokens) == 1 or tokens[-1] not in _NOT_TEXT):
-        return 1.0
-    if tokens[-1] in _NAMING or tokens[-1] in _QUERY:
-        return 0.8
-    return 0.6 if parameter.required else 0.0
+    best = 0.0
+    for parameter, found in draft.inputs:
+        tokens = words(parameter.name.rsplit(".", 1)[-1])
+        is_text = not parameter.enum and type_family(parameter.type) in ("string", "", "array")
+        if found is not None or not is_text or not tokens or tokens[-1] in ("id", "ids"):
+            continue
+        if tokens[0] in _QUERY and tokens[0] != "filters" and (len(tokens) == 1 or tokens[-1] not in _NOT_TEXT):
+            return 1.0
+        names = tokens[-1] in _NAMING or tokens[-1] in _QUERY
+        best = max(best, 0.8 if names else 0.6 if parameter.required else 0.0)
+    return best

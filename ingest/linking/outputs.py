@@ -11,6 +11,7 @@ from ingest.linking.identifiers import (
     CONTAINER_NAMES,
     GENERIC_NAMES,
     RESOURCE_NAME,
+    head_noun,
     innermost,
     kinds_of,
     split_identifier,
@@ -71,26 +72,14 @@ class ConsumedKeys:
         for (entity, field), identifier in consumed:
             if identifier:
                 self.fields[entity].append(field)
-                self._heads.add((_head(entity), field))
+                self._heads.add((head_noun(entity), field))
 
     def __contains__(self, key: Key) -> bool:
         known = key in self._keys or key in self._heads or key[0] in self.fields
-        return known or (_head(key[0]), key[1]) in self._keys
+        return known or (head_noun(key[0]), key[1]) in self._keys
 
 
-def _head(entity: str) -> str:
-    return entity.rsplit(" ", 1)[-1]
-
-
-def produced_values(draft: Draft, known: KnownEntities, consumed: ConsumedKeys) -> tuple[ProducedValue, ...]:
-    """Return the produced values that some tool consumes, for each output and key the one with the highest confidence.
-
-    The outermost come first: the id of an object before the same id in a nested object.
-    """
-    return _Outputs(draft, known, consumed).values()
-
-
-class _Outputs:
+class Outputs:
     """The outputs of one tool, and what the catalogue tells of them."""
 
     def __init__(self, draft: Draft, known: KnownEntities, consumed: ConsumedKeys) -> None:
@@ -103,7 +92,10 @@ class _Outputs:
         """Whether it returns not its entity but an operation that is still running; found on Compute Engine and IAM (Google)."""
 
     def values(self) -> tuple[ProducedValue, ...]:
-        """All values that some tool consumes."""
+        """Return the produced values that some tool consumes, for each output and key the one with the highest confidence.
+
+        The outermost come first: the id of an object before the same id in a nested object.
+        """
         documented = [value for value in self._documented() if value.key in self.consumed]
         has_own = any(value.key[0] == self.entity for value in documented)
         best: dict[tuple[Key, str], ProducedValue] = {}
@@ -147,22 +139,16 @@ class _Outputs:
         if sum(name not in CONTAINER_NAMES and name not in _MANY for name in names) > 1:
             return False
         parent, _, last = prefix.rpartition(".")
-        while (
-            parent and "[]" not in parent and self.draft.names.canonical(parent.rpartition(".")[2]) in CONTAINER_NAMES
-        ):
+        canonical = self.draft.names.canonical
+        while parent and "[]" not in parent and canonical(parent.rpartition(".")[2]) in CONTAINER_NAMES:
             parent = parent.rpartition(".")[0]
-        if (
-            not last
-            or (last.endswith("[]") and "[]" not in parent)
-            or self.draft.names.canonical(last) in CONTAINER_NAMES
-        ):
+        if not last or (last.endswith("[]") and "[]" not in parent) or canonical(last) in CONTAINER_NAMES:
             return True
         return all(f"{parent}.{field}".lstrip(".") not in self.draft.output_names for field in ID_FIELDS)
 
     def _documented(self) -> Iterator[ProducedValue]:
-        lists = self.action in ("list", "search") and any(
-            "[]" in name or name[-1:] == "]" for name in self.draft.output_names
-        )
+        names = self.draft.output_names
+        lists = self.action in ("list", "search") and any("[]" in name or name[-1:] == "]" for name in names)
         owners: dict[str, tuple[str, float]] = {}
         for output, found in self.draft.outputs:
             prefix, _, last = output.name.rpartition(".")
@@ -205,11 +191,11 @@ class _Outputs:
         while tokens and tokens[-1] in KIND_WORDS:
             tokens = tokens[:-1]
         owner = " ".join(tokens) or entity
-        if _head(owner) in PEOPLE:  # one below the object's own fields is that of somebody else
+        if head_noun(owner) in PEOPLE:  # one below the object's own fields is that of somebody else
             yield self._value(output, (owner, kind), 0.7, owner)
-            if _head(self.entity) == _head(owner):
+            if head_noun(self.entity) == head_noun(owner):
                 yield self._value(output, (ANY_PERSON, kind), 0.6, self.entity)
-        elif _head(self.entity) in KIND_WORDS:  # "find email address" finds a value
+        elif head_noun(self.entity) in KIND_WORDS:  # "find email address" finds a value
             yield self._value(output, (ANY_PERSON, kind), 0.7, self.entity)
 
     def _plain(self, output: Parameter) -> Iterator[ProducedValue]:
@@ -270,32 +256,21 @@ class _Outputs:
         if key[0] and key not in self.own and self.action != "create":
             yield ProducedValue(output="", type="string", key=key, confidence=0.85)
             return
+        opaque = {output.name for output, _ in draft.outputs if type_family(output.type) in ("array", "object")}
+        marks = ((name, mark.start()) for name in draft.output_names for mark in re.finditer(r"[.\[]", name))
         about = not name or name == entity or name.endswith(f" {entity}")
-        if (
-            about
-            and entity_missing
-            and not self.is_operation
-            and entity in self.known.entities
-            and self._is_incomplete()
-        ):
+        wanted = about and entity_missing and not self.is_operation and entity in self.known.entities
+        # Its outputs may be incomplete: none, cut, or an object or list without its fields.
+        cut = not draft.outputs or "cut" in draft.tool.metadata
+        if wanted and (cut or not opaque <= {name[:end] for name, end in marks}):
             confidence = _CREATED if self.action == "create" and draft.reader.steps else _INFERRED[self.action]
             if self.action == "get" and free_text_score(draft):
                 confidence = 0.6  # "get customer by phone": the input is text, the output is the customer
             for field in self.consumed.fields.get(entity, ("id",)):
                 if (entity, field) not in self.own:
-                    relevance = self._relevance(entity)
-                    yield ProducedValue(
-                        output="", type="", key=(entity, field), confidence=confidence, relevance=relevance
-                    )
+                    value = ProducedValue(output="", type="", key=(entity, field), confidence=confidence)
+                    yield replace(value, relevance=self._relevance(entity))
         gets = self.action == "get" or (self.action == "list" and spoken[:1] == ["get"])
         if gets and not draft.tool.returns and name:
-            value = " ".join(token for token in name.split() if token not in QUALIFIERS)
-            yield ProducedValue(output="", type="", key=(PLAIN_VALUE, value), confidence=0.7)
-
-    def _is_incomplete(self) -> bool:
-        """Whether the documented outputs may be incomplete: none, cut, or an object or list without its fields."""
-        if not self.draft.outputs or "cut" in self.draft.tool.metadata:
-            return True
-        names = self.draft.output_names
-        opaque = {output.name for output, _ in self.draft.outputs if type_family(output.type) in ("array", "object")}
-        return not opaque <= {name[: mark.start()] for name in names for mark in re.finditer(r"[.\[]", name)}
+            plain = " ".join(token for token in name.split() if token not in QUALIFIERS)
+            yield ProducedValue(output="", type="", key=(PLAIN_VALUE, plain), confidence=0.7)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.linking.derived_edge import NO_LINKS, DeclaredLinks
 from ingest.linking.inputs import consumed_values, context_parameters, free_text_score
-from ingest.linking.outputs import ConsumedKeys, produced_values
+from ingest.linking.outputs import ConsumedKeys, Outputs
 from ingest.linking.subjects import action_of, local_name, normal_path, systems_of, vendors_of
-from ingest.linking.values import ConsumedValue, Draft, Key, KnownEntities, ProducedValue
+from ingest.linking.values import NO_LINKS, ConsumedValue, DeclaredLinks, Draft, Key, KnownEntities, ProducedValue
 from ingest.word_lists import word_list
 from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
@@ -81,42 +80,36 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredL
         draft.context = context
         draft.consumes = consumed_values(draft, known)
     consumed = ConsumedKeys(value for draft in drafts for value in draft.consumes)
-    vendors = vendors_of(tools)
-    return [
-        _profile(draft, position, vendors[position], produced_values(draft, known, consumed), ontology)
-        for position, draft in enumerate(drafts)
-    ]
-
-
-def _profile(
-    draft: Draft, position: int, vendor: str, produces: tuple[ProducedValue, ...], ontology: Ontology
-) -> ToolProfile:
-    tool, name = draft.tool, words(local_name(draft.tool))
-    required = [value for value in draft.consumes if value.required and not value.context]
-    keys = frozenset(value.key for value in required if value.identifier)
-    names = {one.name.rsplit(".", 1)[-1].lower() for one in tool.parameters if one.required}
-    last = words(str(tool.metadata.get("path", "")))[-1:]
-    return ToolProfile(
-        position=position,
-        id=tool.id,
-        system=draft.system,
-        action=draft.action,
-        entity=draft.entity,
-        consumes=draft.consumes,
-        produces=produces,
-        free_text=free_text_score(draft),
-        words=tuple(dict.fromkeys(word for word in name if len(word) > 1 and not action_of(word))),
-        groups=frozenset(_groups(tool, ontology)),
-        entities=draft.reader.subject.entities,
-        needed_keys=keys,
-        needed_names=frozenset(names - _NO_NAMES),
-        scope=frozenset(key[0] for key in keys) - {draft.entity},
-        vendor=vendor,
-        is_self=not names and not _SELF.isdisjoint((*name, *last)),
-        context=draft.context,
-        path=normal_path(tool),
-        verb=name[0] if name else "",
-    )
+    profiles = []
+    for position, (draft, vendor) in enumerate(zip(drafts, vendors_of(tools), strict=True)):
+        tool, name = draft.tool, words(local_name(draft.tool))
+        required = [value for value in draft.consumes if value.required and not value.context]
+        keys = frozenset(value.key for value in required if value.identifier)
+        needed = {one.name.rsplit(".", 1)[-1].lower() for one in tool.parameters if one.required}
+        last = words(str(tool.metadata.get("path", "")))[-1:]
+        profile = ToolProfile(
+            position=position,
+            id=tool.id,
+            system=draft.system,
+            action=draft.action,
+            entity=draft.entity,
+            consumes=draft.consumes,
+            produces=Outputs(draft, known, consumed).values(),
+            free_text=free_text_score(draft),
+            words=tuple(dict.fromkeys(word for word in name if len(word) > 1 and not action_of(word))),
+            groups=frozenset(_groups(tool, ontology)),
+            entities=draft.reader.subject.entities,
+            needed_keys=keys,
+            needed_names=frozenset(needed - _NO_NAMES),
+            scope=frozenset(key[0] for key in keys) - {draft.entity},
+            vendor=vendor,
+            is_self=not needed and not _SELF.isdisjoint((*name, *last)),
+            context=draft.context,
+            path=normal_path(tool),
+            verb=name[0] if name else "",
+        )
+        profiles.append(profile)
+    return profiles
 
 
 def _entity(draft: Draft, known: KnownEntities) -> str:

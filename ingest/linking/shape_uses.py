@@ -104,8 +104,10 @@ def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
         count = int(_COUNTS.get(followed["count"], 0) or followed["count"])
         stated = ValueShape(re.escape(followed["prefix"]) + rf"\d{{{count}}}")
         yield ShownShape(stated, "description")
-    if len(parameter.enum) <= _MAX_ENUM:
-        yield from (ShownShape(ValueShape(re.escape(value)), "enum") for value in parameter.enum if _is_code(value))
+    for value in parameter.enum if len(parameter.enum) <= _MAX_ENUM else ():
+        # a value with the digits of a code that is no number
+        if shape_of(value) is not None and not kind_of_value(value) and not value.isdigit():
+            yield ShownShape(ValueShape(re.escape(value)), "enum")
     for value, source in _values(parameter):
         shape = None if _STANDARD.fullmatch(value) else shape_of(value)
         # What the document states is more exact than what an example of it lets guess.
@@ -137,11 +139,6 @@ def _parts(text: str) -> list[str]:
     except (ValueError, RecursionError):
         return []
     return [str(one) for one in value if isinstance(one, (str, int))][:_MAX_SHOWN] if isinstance(value, list) else []
-
-
-def _is_code(value: str) -> bool:
-    """Whether an allowed value has the digits of a code, and is no number."""
-    return shape_of(value) is not None and not kind_of_value(value) and not value.isdigit()
 
 
 class _Place(NamedTuple):
@@ -203,10 +200,7 @@ def _places(tools: Iterable[Tool], ontology: Ontology) -> Iterator[_Place]:
                 continue
             found = reader.identifier(parameter)
             name = reader.names.canonical(parameter.name.replace("[]", "").rsplit(".", 1)[-1])
-            kept = [one for one in shapes if found is not None or not _is_bare_number(one.shape)]
-            yield _Place(tool, parameter, output, found, name, kept)
-
-
-def _is_bare_number(shape: ValueShape) -> bool:
-    facts = facts_of(shape)
-    return facts.digits_only and not facts.prefix
+            if found is None:
+                facts = [facts_of(one.shape) for one in shapes]
+                kept = [one for one, fact in zip(shapes, facts, strict=True) if fact.prefix or not fact.digits_only]
+            yield _Place(tool, parameter, output, found, name, shapes if found else kept)

@@ -1,7 +1,7 @@
 """What is known of each tool before the tools are compared: the values in its inputs and outputs, and the entities of the catalogue.
 
-The document of one tool helps to interpret another: the input ``movie_id`` of one tool makes *movie* an entity, so
-``results[].id`` of ``/movie/popular`` is the id of a movie.
+The document of one tool helps to interpret another: the input ``movie_id`` of one makes *movie* an entity, so ``results[].id`` of
+``/movie/popular`` is the id of a movie.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader, Kinds, type_family
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
-from ontology.tool_graph import Synonym, preferred_name
+from ontology.tool_graph import Synonym, Synonyms, preferred_name
 
 Key: TypeAlias = tuple[str, str]
 """``(entity, field)``; for a plain value and a typed resource the entity is a constant below."""
@@ -33,6 +33,24 @@ BARE_IDENTIFIERS = frozenset(("id", "uuid", "guid", "identifier"))
 ID_FIELDS = frozenset(("id", "uuid", "_id", "Id", "ID"))
 READS = frozenset(("search", "list", "get"))
 _GENERIC_SLOT = re.compile(r"^(?:input|output|in|out|result|arg|data|value|file|source|return)?[_ ]?\d*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredLinks:
+    """Declarations about tools, by tool id.
+
+    :param synonyms: the names that replace others in what is read of the tool.
+    :param context_parameters: inputs that name the surroundings of a call.
+    :param not_context_parameters: inputs that do not, whatever their frequency says.
+    """
+
+    synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
+    context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    not_context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+NO_LINKS = DeclaredLinks()
+"""Nothing is declared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,22 +120,20 @@ class Draft:
         self.inputs = [Slot(each, reader.identifier(each)) for each in tool.parameters]
         self.outputs = [Slot(each, reader.identifier(each)) for each in tool.returns]
         if synonyms:
-            self._rename(synonyms)
+            entities = dict.fromkeys(preferred_name(each, synonyms) for each in reader.subject.entities)
+            reader.subject = replace(reader.subject, entities=tuple(entities))
+            reader.steps = tuple(
+                replace(one, collection=preferred_name(one.collection, synonyms)) for one in reader.steps
+            )
+            for slots in (self.inputs, self.outputs):
+                for at, (parameter, found) in enumerate(slots):
+                    if found is not None:
+                        slots[at] = Slot(parameter, replace(found, entity=preferred_name(found.entity, synonyms)))
         self.action = reader.subject.action
         self.output_names = frozenset(output.name for output in tool.returns)
         self.entity = ""
         self.context: tuple[str, ...] = ()
         self.consumes: tuple[ConsumedValue, ...] = ()
-
-    def _rename(self, synonyms: Mapping[str, Synonym]) -> None:
-        reader = self.reader
-        entities = dict.fromkeys(preferred_name(each, synonyms) for each in reader.subject.entities)
-        reader.subject = replace(reader.subject, entities=tuple(entities))
-        reader.steps = tuple(replace(one, collection=preferred_name(one.collection, synonyms)) for one in reader.steps)
-        for slots in (self.inputs, self.outputs):
-            for at, (parameter, found) in enumerate(slots):
-                if found is not None:
-                    slots[at] = Slot(parameter, replace(found, entity=preferred_name(found.entity, synonyms)))
 
 
 class KnownEntities:
@@ -132,11 +148,13 @@ class KnownEntities:
         self.subjects: dict[str, set[str]] = defaultdict(set)
         named: Counter[tuple[str, str]] = Counter()
         for draft in drafts:
-            found = [one for _, one in draft.inputs if one is not None and one.confidence >= 0.5]
-            by_tool = {one.entity for one in found if one.evidence == ("tool",)}
-            self.of_system[draft.system] |= {one.entity for one in found if one.evidence != ("tool",)}
+            sure = [one for _, one in draft.inputs if one is not None and one.confidence >= 0.5]
+            by_tool = {one.entity for one in sure if one.evidence == ("tool",)}
+            self.of_system[draft.system] |= {one.entity for one in sure if one.evidence != ("tool",)}
             # The bare id that a tool about one entity must be given is that entity's: update-order(id).
-            if draft.action in ("get", "update", "delete") and any(map(_is_own_key, draft.inputs)):
+            needed = [(each.name.lower(), found) for each, found in draft.inputs if each.required]
+            own = any(found and found.evidence == ("tool",) for name, found in needed if name in BARE_IDENTIFIERS)
+            if own and draft.action in ("get", "update", "delete"):
                 self.of_system[draft.system].add(draft.reader.subject.entity)
             if draft.action in READS:
                 self.subjects[draft.system].update(draft.reader.subject.entities)
@@ -147,12 +165,6 @@ class KnownEntities:
                 self.keys[system].add(entity)
                 self.of_system[system].add(entity)
         self.entities = frozenset().union(*self.of_system.values())
-
-
-def _is_own_key(slot: Slot) -> bool:
-    parameter, found = slot
-    bare = parameter.required and parameter.name.lower() in BARE_IDENTIFIERS
-    return bare and found is not None and found.evidence == ("tool",)
 
 
 def is_resource(parameter: Parameter) -> bool:

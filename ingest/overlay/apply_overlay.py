@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from ingest.linking.derived_edge import NO_LINKS, DeclaredLinks
 from ingest.linking.identifiers import type_family
+from ingest.linking.values import NO_LINKS, DeclaredLinks
 from ingest.overlay.overlay_file import (
     NamespaceRules,
     Overlay,

@@ -57,13 +57,9 @@ class TripleTable(Sequence[Triple]):
         """The triples of several tables, one table after another; of one table at least."""
         ends, texts, parts = dict[tuple[str, str], int](), dict[str, int](), []
         for table in tables:
-            of_end, of_text = (
-                np.asarray(_numbers(*each), dtype=np.int32) for each in ((table.ends, ends), (table.texts, texts))
-            )
-            columns = table.columns
-            parts.append(
-                np.concatenate((of_end[columns[:PREDICATE]], of_text[columns[PREDICATE:START]], columns[START:]))
-            )
+            of_end = np.asarray(_numbers(table.ends, ends), dtype=np.int32)[table.columns[:PREDICATE]]
+            of_text = np.asarray(_numbers(table.texts, texts), dtype=np.int32)[table.columns[PREDICATE:START]]
+            parts.append(np.concatenate((of_end, of_text, table.columns[START:])))
         confidences = np.concatenate([table.confidences for table in tables])
         return cls(list(ends), list(texts), np.concatenate(parts, axis=1), confidences)
 
@@ -73,9 +69,7 @@ class TripleTable(Sequence[Triple]):
 
     def by_predicate(self) -> Counter[str]:
         """How many triples have each predicate."""
-        return Counter(
-            {self.texts[number]: count for number, count in Counter(self.columns[PREDICATE].tolist()).items()}
-        )
+        return Counter(map(self.texts.__getitem__, self.columns[PREDICATE].tolist()))
 
     def to_json(self) -> bytes:
         """The table as JSON; :meth:`from_json` reads it."""
@@ -89,12 +83,8 @@ class TripleTable(Sequence[Triple]):
         :raises ValueError: for other bytes.
         """
         ends, texts, columns, confidences = json.loads(data.decode("utf-8", "surrogatepass"))
-        return cls(
-            [(kind, name) for kind, name in ends],
-            texts,
-            np.asarray(columns, np.int32),
-            np.asarray(confidences, np.float64),
-        )
+        numbers = np.asarray(columns, np.int32)
+        return cls([(kind, name) for kind, name in ends], texts, numbers, np.asarray(confidences, np.float64))
 
     def __len__(self) -> int:
         return len(self.confidences)

@@ -21,7 +21,7 @@ from ingest.word_lists import word_list
 from ontology.names import canonical_name, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
-from ontology.tool_graph import Synonyms, Triple
+from ontology.tool_graph import Synonyms, Triple, preferred_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +53,7 @@ class _Surface(NamedTuple):
 
 _Node: TypeAlias = tuple[str, str]
 """``(type, name)``"""
-_Signature: TypeAlias = tuple[str, str, str, str]
-"""``(predicate, phrase, head type, tail type)`` of a raw triple."""
+_SPELLED_TYPES = ("business_object", "capability")
 
 
 def canonicalize(
@@ -67,11 +66,11 @@ def canonicalize(
     :param synonyms: tool id → the names that replace others in what is read of it.
     """
     raw = TripleTable.of(triples)
-    abbreviations = _read_abbreviations(tools, ontology)
+    expansions, warnings = _read_abbreviations(tools, ontology)
     surfaces, ends_2N = _surfaces(raw, synonyms)
     counts = np.bincount(ends_2N.ravel(), minlength=len(surfaces)).tolist()
     read = [(surface, count) for surface, count in zip(surfaces, counts, strict=True) if count]
-    named = {surface: _named(surface, abbreviations, synonyms) for surface, _ in read}
+    named = {surface: _named(surface, expansions, synonyms) for surface, _ in read}
     columns, texts = _with_predicates(raw, ontology)
 
     numbers: dict[_Node, int] = {}
@@ -81,38 +80,71 @@ def canonicalize(
     for surface, count in read:
         nodes[surface.type, named[surface]] += count if surface.type != "tool" else 0
     types = _one_type(nodes, _edges(node_S[ends_2N], columns[PREDICATE], list(numbers), texts), ontology)
-    spellings = _other_spellings(nodes, types)
+
+    # Of names with the same letters and digits (``e mail``, ``email``) the most frequent one stays, ties in alphabetical order.
+    spelled: Counter[_Node] = Counter()
+    for (kind, name), count in nodes.items():
+        kind = types.get((kind, name), kind)
+        if name and kind in _SPELLED_TYPES:
+            spelled[kind, name] += count
+    spellings: dict[tuple[str, ...], str] = {}
+    for kind, name in sorted(spelled, key=lambda node: (-spelled[node], node)):
+        spellings.setdefault(_spelling(kind, name), name)
 
     final: dict[_Node, int] = {}
     final_F = []
     for kind, name in numbers:
         kind = types.get((kind, name), kind)
-        final_F.append(final.setdefault((kind, spellings.get((kind, name), name)), len(final)))
+        name = spellings.get(_spelling(kind, name), name) if (kind, name) in spelled else name
+        final_F.append(final.setdefault((kind, name), len(final)))
     columns[HEAD], columns[TAIL] = np.asarray([*final_F, 0], dtype=np.int32)[node_S][ends_2N]
     table = TripleTable(list(final), texts, columns, raw.confidences)
     rejected = dict(_rejected(raw, table))
     kept_N = np.ones(len(table), dtype=np.bool_)
     kept_N[list(rejected)] = False
-    forms = [(table.ends[final_F[node_of[one]]], one.text, count) for one, count in read if one.type != "tool"]
+    forms: dict[_Node, Counter[str]] = defaultdict(Counter)
+    for surface, count in read:
+        node = table.ends[final_F[node_of[surface]]]
+        if node[1] and surface.type != "tool":
+            forms[node][surface.text] += count
     return Canonicalization(
         triples=table.chosen(kept_N),
-        surface_forms=_surface_forms(forms),
+        surface_forms={
+            node_key(*node): tuple(sorted(forms[node].items(), key=lambda form: (-form[1], form[0])))
+            for node in sorted(forms)
+        },
         rejected=tuple(rejected.values()),
-        abbreviations=abbreviations.expansions,
-        warnings=abbreviations.warnings,
+        abbreviations=expansions,
+        warnings=tuple(warnings),
     )
+
+
+def _spelling(kind: str, name: str) -> tuple[str, ...]:
+    return kind, name.replace(" ", ""), *re.findall(r"\d+", name)
 
 
 def _with_predicates(raw: TripleTable, ontology: Ontology) -> tuple[NDArray[np.int32], list[str]]:
     """Return the columns of the triples with the ontology's predicates, and with raw ones as phrases; and the texts that they number."""
-    signatures, signature_N = _signatures(raw)
-    predicates = _resolve_predicates(signatures, ontology)
+    kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kind for kind, _ in raw.ends))}
+    kind_E = np.asarray([kinds[kind] for kind, _ in raw.ends], dtype=np.int64)
+    codes = raw.columns[PREDICATE].astype(np.int64) * len(raw.texts) + raw.columns[PHRASE]
+    codes = (codes * len(kinds) + kind_E[raw.columns[HEAD]]) * len(kinds) + kind_E[raw.columns[TAIL]]
+    _, firsts, signature_N = np.unique(codes, return_index=True, return_inverse=True)
+    by_base: dict[str, set[str]] = defaultdict(set)
+    for known in ontology.predicates.values():
+        for synonym in (known.name, *known.synonyms):
+            by_base[_base(synonym)].add(known.name)
+    synonyms = {base: min(found) for base, found in by_base.items() if base and len(found) == 1}
     texts = {text: number for number, text in enumerate(raw.texts)}
-    predicate_G = [texts.setdefault(predicates[signature], len(texts)) for signature in signatures]
-    phrases = [one[1] or ("" if predicates[one] == one[0] else one[0]) for one in signatures]
-    phrase_G = [texts.setdefault(phrase, len(texts)) for phrase in phrases]
+    predicates, phrases = [], []
+    for head, tail, name, said in raw.columns[: PHRASE + 1, firsts].T.tolist():
+        predicate, phrase = raw.texts[name], raw.texts[said]
+        found = _resolved(predicate, phrase, raw.ends[head][0], raw.ends[tail][0], ontology, synonyms)
+        predicates.append(texts.setdefault(found, len(texts)))
+        phrases.append(phrase or ("" if found == predicate else predicate))
+    numbers = [predicates, [texts.setdefault(phrase, len(texts)) for phrase in phrases]]
     columns = raw.columns.copy()
-    columns[PREDICATE], columns[PHRASE] = np.asarray([predicate_G, phrase_G], dtype=np.int32)[:, signature_N]
+    columns[PREDICATE], columns[PHRASE] = np.asarray(numbers, dtype=np.int32)[:, signature_N]
     return columns, list(texts)
 
 
@@ -126,17 +158,6 @@ def _rejected(raw: TripleTable, table: TripleTable) -> Iterator[tuple[int, Rejec
         loop = f"both ends became the {kind} {name!r}"
         reason, detail = ("no-name", "one end has no letter or digit") if unnamed_N[at] else ("self-loop", loop)
         yield at, RejectedTriple(raw[at], reason, detail)
-
-
-def _surface_forms(found: Iterable[tuple[_Node, str, int]]) -> dict[str, tuple[tuple[str, int], ...]]:
-    forms: dict[_Node, Counter[str]] = defaultdict(Counter)
-    for node, text, count in found:
-        if node[1]:
-            forms[node][text] += count
-    return {
-        node_key(*node): tuple(sorted(forms[node].items(), key=lambda form: (-form[1], form[0])))
-        for node in sorted(forms)
-    }
 
 
 def _surfaces(raw: TripleTable, apart: Collection[str]) -> tuple[list[_Surface], NDArray[np.int32]]:
@@ -153,18 +174,6 @@ def _surfaces(raw: TripleTable, apart: Collection[str]) -> tuple[list[_Surface],
                 surface = _Surface(*raw.ends[int(ends_2N[end, at])], raw.texts[tool])
                 ends_2N[end, at] = own.setdefault(surface, len(surfaces) + len(own))
     return [*surfaces, *own], ends_2N
-
-
-def _signatures(raw: TripleTable) -> tuple[list[_Signature], NDArray[np.int64]]:
-    """Return the distinct signatures, and the number of that of each triple, int64 [triples]."""
-    kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kind for kind, _ in raw.ends))}
-    kind_E = np.asarray([kinds[kind] for kind, _ in raw.ends], dtype=np.int64)
-    codes = raw.columns[PREDICATE].astype(np.int64) * len(raw.texts) + raw.columns[PHRASE]
-    codes = (codes * len(kinds) + kind_E[raw.columns[HEAD]]) * len(kinds) + kind_E[raw.columns[TAIL]]
-    _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
-    found = raw.columns[: PHRASE + 1, firsts].T.tolist()
-    texts, ends = raw.texts, raw.ends
-    return [(texts[name], texts[phrase], ends[head][0], ends[tail][0]) for head, tail, name, phrase in found], numbers
 
 
 def _edges(
@@ -186,26 +195,22 @@ _WITHOUT_SYNONYMS = ("tool", "parameter", "value")
 _NAME_SEPARATORS = frozenset(" _-./,:;'’()[]&")
 
 
-def _named(surface: _Surface, abbreviations: _Abbreviations, synonyms: Mapping[str, Synonyms]) -> str:
+def _named(surface: _Surface, expansions: Mapping[str, str], synonyms: Mapping[str, Synonyms]) -> str:
     if surface.type == "tool":
         return surface.text
-    if surface.type == "value":
-        return _value_name(surface.text)
-    name = canonical_name(surface.text, abbreviations.expansions)
+    if (
+        surface.type == "value"
+    ):  # abbreviations are not expanded (``AR`` may be Argentina); with symbols, only in lower case
+        stripped = " ".join(surface.text.split())
+        is_named = all(letter.isalnum() or letter in _NAME_SEPARATORS for letter in stripped)
+        return canonical_name(stripped) if is_named and any(map(str.isalpha, stripped)) else stripped.casefold()
+    name = canonical_name(surface.text, expansions)
     verb, rest = "", name
     if surface.type == "capability":  # of a capability the object is replaced
         first, space, rest = name.partition(" ")
         verb = f"{verb_lemma(first)} " if rest else first + space
     replacements = synonyms.get(surface.tool, {}) if surface.type not in _WITHOUT_SYNONYMS else {}
-    found = replacements.get(rest)
-    return f"{verb}{rest if found is None else found.name}"
-
-
-def _value_name(text: str) -> str:
-    """A value's name: like an entity's, but abbreviations are not expanded (``AR`` may be Argentina); with symbols, only in lower case."""
-    stripped = " ".join(text.split())
-    is_named = all(letter.isalnum() or letter in _NAME_SEPARATORS for letter in stripped)
-    return canonical_name(stripped) if is_named and any(map(str.isalpha, stripped)) else stripped.casefold()
+    return f"{verb}{preferred_name(rest, replacements)}"
 
 
 # Abbreviations that documents declare: "Purchase Order (PO)", "bill of materials (BOMs)"; and in reverse order "PO (purchase order)".
@@ -218,23 +223,19 @@ _SMALL = word_list("canonical", "abbreviation_small_words")
 _MAX_CHARS = 20_000
 
 
-class _Abbreviations(NamedTuple):
-    """The expansions of lower-case abbreviations, and those of documents that are not used."""
+def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> tuple[dict[str, str], list[str]]:
+    """Return the expansions of lower-case abbreviations, of the ontology and of the documents, and a warning for each that is not used.
 
-    expansions: dict[str, str]
-    warnings: tuple[str, ...]
-
-
-def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> _Abbreviations:
-    """Collect the abbreviations of the ontology and of the documents. One of a document is used when nobody means something else by it:
-    another document, the ontology, or the descriptions, where it is an ordinary word.
+    One of a document is used when nobody means something else by it: another document, the ontology, or the descriptions, where it is
+    an ordinary word.
     """
     meanings: dict[str, dict[str, str]] = defaultdict(dict)
     texts: dict[
         str, str
     ] = {}  # with the first tool of each: the tools of a document repeat the descriptions of their fields
     for tool in tools:
-        texts.update((text, tool.id) for text in _texts(tool) if text not in texts)
+        for one in (tool, *tool.parameters, *tool.returns):
+            texts.setdefault(one.description[:_MAX_CHARS], tool.id)
     for text, tool_id in texts.items():
         for short, meaning in _declared(text):
             meanings[short].setdefault(meaning, tool_id)
@@ -244,18 +245,16 @@ def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> _Abbreviat
     ordinary = {word for text in texts for word in _LOWER_WORD.findall(text) if word in wanted} if wanted else set()
     warnings: list[str] = []
     for short, found in sorted(meanings.items()):
+        other = "documents differ" if len(found) > 1 else "it is also an ordinary word" if short in ordinary else ""
         if short in known:
-            other = (
-                f"the ontology's list says {known[short]!r}" if found.keys() != {canonical_name(known[short])} else ""
-            )
-        else:
-            other = "documents differ" if len(found) > 1 else "it is also an ordinary word" if short in ordinary else ""
-            if not other:
-                (known[short],) = found
+            same = found.keys() == {canonical_name(known[short])}
+            other = "" if same else f"the ontology's list says {known[short]!r}"
+        elif not other:
+            (known[short],) = found
         if other:
             declarations = "; ".join(f"{meaning!r} in {by}" for meaning, by in sorted(found.items()))
             warnings.append(f"the abbreviation {short!r} is declared as {declarations}: this is not used, {other}")
-    return _Abbreviations(known, tuple(warnings))
+    return known, warnings
 
 
 def _declared(text: str) -> Iterator[tuple[str, str]]:
@@ -266,11 +265,6 @@ def _declared(text: str) -> Iterator[tuple[str, str]]:
         for match in _SHORT_LONG.finditer(text):
             if meaning := _meaning(match[1], match[2], at_end=False):
                 yield match[1].lower(), meaning
-
-
-def _texts(tool: Tool) -> Iterator[str]:
-    yield tool.description[:_MAX_CHARS]
-    yield from (parameter.description[:_MAX_CHARS] for parameter in (*tool.parameters, *tool.returns))
 
 
 def _meaning(short: str, text: str, *, at_end: bool) -> str:
@@ -333,48 +327,19 @@ def _one_type(
             del changes[node]
 
 
-# Spellings of one name: with the same letters and digits (``e mail``, ``email``).
-
-_SPELLED_TYPES = ("business_object", "capability")
-
-
-def _other_spellings(nodes: Mapping[_Node, int], types: Mapping[_Node, str]) -> dict[_Node, str]:
-    """Map from each name that is another spelling to the most frequent one, ties in alphabetical order."""
-    counts: Counter[_Node] = Counter()
-    for (kind, name), count in nodes.items():
-        kind = types.get((kind, name), kind)
-        if name and kind in _SPELLED_TYPES:
-            counts[kind, name] += count
-    first: dict[tuple[str, ...], str] = {}
-    merged: dict[_Node, str] = {}
-    for kind, name in sorted(counts, key=lambda node: (-counts[node], node)):
-        target = first.setdefault((kind, name.replace(" ", ""), *re.findall(r"\d+", name)), name)
-        if target != name:
-            merged[kind, name] = target
-    return merged
-
-
 # Predicates.
 
 _AUXILIARIES = word_list("canonical", "auxiliaries")
 
 
-def _resolve_predicates(signatures: Iterable[_Signature], ontology: Ontology) -> dict[_Signature, str]:
-    """Map from each raw signature to the predicate of the ontology.
+def _resolved(
+    predicate: str, phrase: str, head_type: str, tail_type: str, ontology: Ontology, synonyms: Mapping[str, str]
+) -> str:
+    """Map a raw predicate to one of the ontology.
 
-    A predicate of the ontology is not changed, except the fallback with a phrase: then the phrase is mapped. A raw predicate without
-    a match is unchanged when the fallback does not allow its types either; validation rejects it.
+    One of the ontology is not changed, except the fallback with a phrase: then the phrase is mapped. A raw predicate without a match
+    is unchanged when the fallback does not allow its types either; validation rejects it.
     """
-    by_base: dict[str, set[str]] = defaultdict(set)
-    for predicate in ontology.predicates.values():
-        for phrase in (predicate.name, *predicate.synonyms):
-            by_base[_base(phrase)].add(predicate.name)
-    synonyms = {base: min(found) for base, found in by_base.items() if base and len(found) == 1}
-    return {signature: _resolve(signature, ontology, synonyms) for signature in signatures}
-
-
-def _resolve(signature: _Signature, ontology: Ontology, synonyms: Mapping[str, str]) -> str:
-    predicate, phrase, head_type, tail_type = signature
     if predicate in ontology.predicates and not (predicate == ontology.fallback and phrase):
         return predicate
     text = phrase or predicate

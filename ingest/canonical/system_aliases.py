@@ -1,10 +1,10 @@
 """Aliases of systems: ``acme crm api`` is also *acme crm* and *acme*.
 
 Those that the owner gives, in a sources file, are kept as they are; one that several systems are given names each of them. Those that
-are derived from names are kept where they name one thing only: the name of the system without generic words at its ends (``acme crm``),
-and the vendor: the first words of a name that are also the registered label of the host of its server or its contact
-(``api.acme.com``). One that two systems have is left out; so is, unless a host confirms it, an everyday word, or everyday words that
-name another entity ("purchase order service"). Of 180 requests to real documents 27 say one.
+are derived from names are kept where they name one thing only: the name of the system without generic words at its ends, and the vendor:
+the first words of a name that are also the registered label of the host of its server or its contact (``api.acme.com``). One that two
+systems have is left out; so is, unless a host confirms it, an everyday word, or everyday words that name another entity ("purchase order
+service"). Of 180 requests to real documents 27 say one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def system_aliases(
         for system in sorted(of_tool.get(tool.id, ())):
             other = (canonical_name(name, abbreviations) for name in (tool.namespace, contact))
             names.setdefault(system, {system: None}).update(dict.fromkeys(other))
-            labels[system].update(filter(None, map(registered_label, (*servers, *([host] if host else ())))))
+            labels[system].update(filter(None, map(registered_label, (*servers, host))))
             owned[system].update(alias for alias in aliases if _names_something(alias.split()))
     derived = {system: set(_derived(list(known), labels[system], taken)) - {system} for system, known in names.items()}
     claims = Counter(alias for found in (*derived.values(), *owned.values()) for alias in found)

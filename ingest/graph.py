@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
@@ -18,8 +18,7 @@ from ontology.tool_graph import OVERLAY, Aliases, NodeAttributes, Provenance, Su
 
 _LOG = logging.getLogger(__name__)
 _EXTRACTOR = "derived.v1"  # versioned name of the origin of derived edges
-_Between: TypeAlias = tuple[str, str, str]
-"""Head, tail and key of an edge between tools."""
+_Between: TypeAlias = tuple[str, str, str]  # head, tail and key of an edge between tools
 
 
 @dataclass(slots=True)
@@ -76,7 +75,11 @@ def build_graph(
     :param origins: map from (tool, needed tool) to where the owner of the catalogue declares the dependency: ``overlay.yaml:12``.
     """
     table = TripleTable.of(triples)
-    nodes = {node_key("tool", tool.id): _node("tool", tool.id, tool.title, tool_text(tool)) for tool in tools}
+
+    def node(kind: str, name: str, label: str, text: str, forms: SurfaceForms = ()) -> NodeAttributes:
+        return {"type": kind, "id": name, "name": label, "text": text, "surface_forms": forms}
+
+    nodes = {node_key("tool", tool.id): node("tool", tool.id, tool.title, tool_text(tool)) for tool in tools}
     heads, tails = table.columns[HEAD], table.columns[TAIL]
     known_E = np.asarray([kind != "tool" or node_key(kind, name) in nodes for kind, name in table.ends], dtype=np.bool_)
     tool_E = np.asarray([kind == "tool" for kind, _ in table.ends], dtype=np.bool_)
@@ -85,8 +88,8 @@ def build_graph(
         _LOG.warning("%d triple(s) name a tool that is not in the catalogue; they are not in the graph", unknown)
     between: dict[_Between, _Evidence] = {}
     for triple in table.chosen(known_N & between_N):
-        key = (triple.head, triple.tail, triple.predicate)
-        between.setdefault(key, _Evidence(triple.predicate)).add(triple)
+        place = triple.head, triple.tail, triple.predicate
+        between.setdefault(place, _Evidence(triple.predicate)).add(triple)
     for tool in tools:  # which output fills which input, where the document declares it
         for needed in tool.depends_on:
             edge = between.get((tool.id, needed.tool, "depends_on"))
@@ -98,36 +101,31 @@ def build_graph(
             edge.provenance = {Provenance(consumer, origin, OVERLAY)}
     for link in derived:
         between.setdefault((link.source, link.target, link.key), _Evidence(link.predicate)).derive(link)
-    table = TripleTable.joined([table.chosen(known_N & ~between_N), TripleTable.of(_triples(between))])
+    # The predicate of these triples is the key of the edge.
+    evidence = [
+        Triple(
+            head=head,
+            head_type="tool",
+            predicate=key,
+            tail=tail,
+            tail_type="tool",
+            confidence=each.confidence,
+            provenance=place,
+            phrase=phrase,
+        )
+        for (head, tail, key), each in between.items()
+        for place, phrase in product(each.provenance, each.phrases or ("",))
+    ]
+    table = TripleTable.joined([table.chosen(known_N & ~between_N), TripleTable.of(evidence)])
     used = [table.ends[number] for number in np.unique(table.columns[[HEAD, TAIL]]).tolist()]
-    for node, kind, name in sorted((node_key(*end), *end) for end in used if end[0] != "tool"):
-        forms = tuple(surface_forms.get(node, ()))
+    for key, kind, name in sorted((node_key(*end), *end) for end in used if end[0] != "tool"):
+        forms = tuple(surface_forms.get(key, ()))
         # The label is the most frequent form in the documents; ties in alphabetical order.
         label = min(forms, key=lambda form: (-form[1], form[0]))[0] if forms else name
-        nodes[node] = _node(kind, name, label, name, forms)
-    for node in nodes.keys() & aliases.keys():
-        nodes[node]["aliases"] = aliases[node]
+        nodes[key] = node(kind, name, label, name, forms)
+    for key in nodes.keys() & aliases.keys():
+        nodes[key]["aliases"] = aliases[key]
     return _graph(nodes, len(tools), table, between)
-
-
-def _node(kind: str, name: str, label: str, text: str, forms: SurfaceForms = ()) -> NodeAttributes:
-    return {"type": kind, "id": name, "name": label, "text": text, "surface_forms": forms}
-
-
-def _triples(between: Mapping[_Between, _Evidence]) -> Iterator[Triple]:
-    """Yield the evidence of edges between tools as triples whose predicate is the key of the edge."""
-    for (head, tail, key), each in between.items():
-        for place, phrase in product(each.provenance, each.phrases or ("",)):
-            yield Triple(
-                head=head,
-                head_type="tool",
-                predicate=key,
-                tail=tail,
-                tail_type="tool",
-                confidence=each.confidence,
-                provenance=place,
-                phrase=phrase,
-            )
 
 
 def _graph(

@@ -196,18 +196,16 @@ def _phrase(words: Sequence[_Word], text: str) -> Phrase | None:
     if all(is_generic(word.text.lower()) for word in kept if word.tag in _NOUN_TAGS):
         return None  # "immediate attention": a generic noun with an adjective names no object either
     core = len(kept) - 1
-    while core > 0 and _in_core(kept[core - 1]):
+    while core > 0:
+        modifier, tag = kept[core - 1].text.lower(), kept[core - 1].tag
+        # Nouns are part of the core, and adjectives that are also nouns (rental service, human agent).
+        if modifier in STOP_WORDS or not (tag in _NOUN_TAGS or (tag == "JJ" and is_noun(modifier))):
+            break
         core -= 1
     core_start, core_end = naming_words([word.text for word in kept[core:]])
     # "open orders" has the core "orders"; "live result" has no core, because "result" is generic.
     first, inner, last = kept[0].start, kept[core + core_start if core_end > core_start else 0].start, kept[-1].end
     return Phrase(" ".join(text[first:last].split()), " ".join(text[inner:last].split()), first, last, inner)
-
-
-def _in_core(word: _Word) -> bool:
-    """Whether a modifier is part of the core: a noun, or an adjective that is also a noun (rental service, human agent)."""
-    text = word.text.lower()
-    return text not in STOP_WORDS and (word.tag in _NOUN_TAGS or (word.tag == "JJ" and is_noun(text)))
 
 
 # Capabilities and relations.
@@ -223,11 +221,8 @@ _LINKING_VERBS = vocabulary("linking_verbs")
 _TRANSPARENT_HEADS = vocabulary("transparent_heads")
 _OBLIGATIONS = vocabulary("obligations")
 _ERROR = re.compile(r"\b(?:errors?|exceptions?)\b", re.IGNORECASE)
-_MAX_DEPTH, _MAX_CHAIN, _MAX_CONJUNCTS = (
-    3,
-    4,
-    4,
-)  # container nouns, verbs between a verb and its subject, coordinated objects
+# Container nouns, verbs between a verb and its subject, coordinated objects.
+_MAX_DEPTH, _MAX_CHAIN, _MAX_CONJUNCTS = 3, 4, 4
 _STRONG, _LOOKUP, _WEAK = 0.5, 0.45, 0.4  # confidence of a relation
 
 
@@ -248,11 +243,8 @@ class _Tree:
         self.phrases = _noun_phrases(doc, prefix_chars)
 
     def finding(self) -> Finding:
-        by = self.prefix_chars
-        phrases = (
-            Phrase(one.name, one.core, one.start - by, one.end - by, one.core_start - by)
-            for one in self.phrases.values()
-        )
+        by, found = self.prefix_chars, self.phrases.values()
+        phrases = (Phrase(one.name, one.core, one.start - by, one.end - by, one.core_start - by) for one in found)
         return Finding(tuple(phrases), tuple(self._capabilities()), tuple(self._relations()))
 
     def _capabilities(self) -> Iterator[Capability]:
@@ -296,16 +288,15 @@ class _Tree:
 
     def _objects(self, verb: Any) -> Iterator[Phrase]:
         """Yield the objects of a verb; coordinated verbs share the object of the last; "search for" has it after the preposition."""
-        for direct in _children(verb, "dobj", "oprd")[:1]:
-            yield from self._coordinated(direct)
-            return
-        for preposition in _children(verb, "prep"):
-            if preposition.lower_ in ("for", "to", "up"):
-                yield from self._after(preposition)
-                return
-        for other in _children(verb, "conj"):
-            if other.tag_.startswith("VB"):
-                yield from self._objects(other)
+        prepositions = [each for each in _children(verb, "prep") if each.lower_ in ("for", "to", "up")]
+        if direct := _children(verb, "dobj", "oprd"):
+            yield from self._coordinated(direct[0])
+        elif prepositions:
+            yield from self._after(prepositions[0])
+        else:
+            for other in _children(verb, "conj"):
+                if other.tag_.startswith("VB"):
+                    yield from self._objects(other)
 
     def _coordinated(self, token: Any) -> Iterator[Phrase]:
         """Yield the phrases of a token and of the tokens coordinated with it."""
@@ -313,11 +304,8 @@ class _Tree:
             if member.i >= token.i and (phrase := self._named(member)) is not None:
                 yield phrase
 
-    def _after(self, preposition: Any) -> list[Phrase]:
-        return [phrase for child in _children(preposition, "pobj") for phrase in self._coordinated(child)]
-
-    def _direct_objects(self, verb: Any) -> list[Phrase]:
-        return [phrase for child in _children(verb, "dobj") for phrase in self._coordinated(child)]
+    def _after(self, governor: Any, dependency: str = "pobj") -> list[Phrase]:
+        return [phrase for child in _children(governor, dependency) for phrase in self._coordinated(child)]
 
     def _subject(self, verb: Any) -> Any:
         return next(iter(_children(verb, "nsubj", "nsubjpass")), None)
@@ -366,11 +354,11 @@ class _Tree:
         name = self._action(verb) if verb.idx == self.prefix_chars else verb.lower_
         phrase = word if verb_lemma(verb.lower_) == "be" else f"{name} {word}"
         passive = _children(verb, "nsubjpass")
-        heads = self._direct_objects(verb)
-        if verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD"):
-            yield from self._pairs([self._phrase_of(verb.head)], phrase, tails, _STRONG)
-        elif passive:
-            yield from self._pairs([self._phrase_of(passive[0])], phrase, tails, _STRONG)
+        heads = self._after(verb, "dobj")
+        participle = verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD")
+        if participle or passive:
+            owner = self._phrase_of(verb.head if participle else passive[0])
+            yield from self._pairs([owner], phrase, tails, _STRONG)
         elif self._action(verb) in _LOOKUP_VERBS and word in _NOUN_PREPOSITIONS:
             yield from self._pairs(heads, word, tails, _LOOKUP)
         elif word in _VERB_PREPOSITIONS:
@@ -387,7 +375,7 @@ class _Tree:
         subject = verb.head if verb.dep_ == "acl" and verb.tag_ == "VBG" else self._subject(verb)
         no_object = _TOOL_SUBJECTS - {"which", "that", "user", "users"}
         if subject is not None and subject.idx >= self.prefix_chars and subject.lower_ not in no_object:
-            yield from self._pairs([self._phrase_of(subject)], verb.lower_, self._direct_objects(verb), _STRONG)
+            yield from self._pairs([self._phrase_of(subject)], verb.lower_, self._after(verb, "dobj"), _STRONG)
 
     def _pairs(
         self, heads: Sequence[Phrase | None], phrase: str, tails: Sequence[Phrase], confidence: float

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import Any, NamedTuple
 
 from ingest.extract.extractor import Evidence
@@ -63,20 +64,15 @@ def structural_triples(tool: Tool, ontology: Ontology, extractor_name: str) -> l
 
     :param extractor_name: versioned name of the extractor, for the provenance.
     """
-    found = (
-        *_parameter_triples(tool, ontology, extractor_name),
-        *_metadata_triples(tool, ontology, extractor_name),
-        *(
-            Evidence(tool.id, extractor_name, "depends_on").triple(
-                (tool.id, "tool"), "depends_on", (dependency.tool, "tool"), phrase=dependency.reason
-            )
-            for dependency in tool.depends_on
-        ),
-    )
+    head, found = (tool.id, "tool"), list(_parameter_triples(tool, ontology, extractor_name))
+    for predicate, value, field in _declared(tool, ontology):
+        tail = value, ontology.predicates[predicate].range[0]
+        found.append(Evidence(tool.id, extractor_name, field).triple(head, predicate, tail))
+    source = Evidence(tool.id, extractor_name, "depends_on")
+    for one in tool.depends_on:
+        found.append(source.triple(head, "depends_on", (one.tool, "tool"), phrase=one.reason))
     return [triple for triple in found if ontology.allows(triple.head_type, triple.predicate, triple.tail_type)]
 
-
-# Inputs and outputs.
 
 _MAX_VALUES, _MAX_VALUES_PER_TOOL = 20, 200  # allowed values read per parameter and per tool
 
@@ -84,10 +80,8 @@ _MAX_VALUES, _MAX_VALUES_PER_TOOL = 20, 200  # allowed values read per parameter
 def _parameter_triples(tool: Tool, ontology: Ontology, extractor: str) -> Iterator[Triple]:
     context = path_context(tool)
     values_left = _MAX_VALUES_PER_TOOL
-    for kind, predicate, listed in (
-        ("parameters", "has_parameter", tool.parameters),
-        ("returns", "returns", tool.returns),
-    ):
+    kinds = (("parameters", "has_parameter", tool.parameters), ("returns", "returns", tool.returns))
+    for kind, predicate, listed in kinds:
         for parameter in listed:
             name = documented_name(parameter, context, output=kind == "returns")
             if not canonical_name(name):
@@ -250,14 +244,15 @@ def _identified(
     bonus = 0.1 if has_id_format else 0.0 if is_identifier else -0.15
     text = parameter.description[:_DESCRIPTION_CHARS]
     if match := _ID_OF.search(text):
-        entity = _object(_phrase_after(words(match["of"])), abbreviations)
-        if entity:
+        kept: list[str] = []  # the noun phrase after "ID of"
+        for token in [*dropwhile(STOP_WORDS.__contains__, words(match["of"]))][:3]:
+            if token in STOP_WORDS or (action(token) == token and kept and not is_noun(token)):
+                break
+            kept.append(token)
+        if entity := _object(kept, abbreviations):
             yield _Reference(entity, round(0.8 + bonus, 2), "identifier of", match.span())
     if match := _OF_ID.search(text):
-        said = match["tail"].lower()
-        tokens = words(match["of"])
-        while tokens and tokens[0] in STOP_WORDS:
-            tokens = tokens[1:]
+        said, tokens = match["tail"].lower(), [*dropwhile(STOP_WORDS.__contains__, words(match["of"]))]
         entity = _object(tokens, abbreviations) if len(tokens) <= 3 else ""
         weak = said in _WEAK_TAILS and (not is_identifier or (entity and entity.split()[-1] in _NOT_IDENTIFIED))
         if entity and not weak and (is_identifier or has_id_format or said in ("id", "ids", "identifier")):
@@ -279,18 +274,6 @@ def _mentioned(parameter: Parameter, name: str, abbreviations: Mapping[str, str]
         yield _Reference(entity, 0.7 if tokens[-1] in ("name", "names", "title") else 0.6, predicate="refers_to")
 
 
-def _phrase_after(tokens: list[str]) -> list[str]:
-    """Return the noun phrase at the start of the words after "ID of"."""
-    while tokens and tokens[0] in STOP_WORDS:
-        tokens = tokens[1:]
-    kept: list[str] = []
-    for token in tokens[:3]:
-        if token in STOP_WORDS or (action(token) == token and kept and not is_noun(token)):
-            break
-        kept.append(token)
-    return kept
-
-
 def _object(tokens: list[str], abbreviations: Mapping[str, str]) -> str:
     """Return the canonical name of a business object, or empty when the words name none."""
     while tokens and tokens[0] in _ROLES:
@@ -304,25 +287,17 @@ def _object(tokens: list[str], abbreviations: Mapping[str, str]) -> str:
     return entity if is_foreign or is_noun(kept[-1]) else ""
 
 
-# Metadata.
-
 _MAX_METADATA_VALUES = 20  # values read per metadata key
 _MAX_VALUE_CHARS = 60  # a longer text is prose, not a name
 _NOT_VALUES = vocabulary("not_values")
 
 
-def _metadata_triples(tool: Tool, ontology: Ontology, extractor: str) -> Iterator[Triple]:
-    for predicate, value, field in _declared(tool, ontology):
-        kind = ontology.predicates[predicate].range[0]
-        yield Evidence(tool.id, extractor, field).triple((tool.id, "tool"), predicate, (value, kind))
-
-
-def declared_metadata(tool: Tool, ontology: Ontology) -> dict[str, frozenset[str]]:
+def declared_metadata(tool: Tool, ontology: Ontology) -> dict[str, set[str]]:
     """Map from predicate to the canonical names of its tails in the metadata."""
-    found: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = defaultdict(set)
     for predicate, value, _ in _declared(tool, ontology):
-        found.setdefault(predicate, set()).add(canonical_name(value, ontology.abbreviations))
-    return {predicate: frozenset(names) for predicate, names in found.items()}
+        found[predicate].add(canonical_name(value, ontology.abbreviations))
+    return found
 
 
 def _declared(tool: Tool, ontology: Ontology) -> Iterator[tuple[str, str, str]]:

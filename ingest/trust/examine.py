@@ -7,13 +7,15 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ingest.tool_cache import ToolCache, json_codec
 from ingest.trust.hidden_characters import (
+    HiddenRun,
     bidirectional_runs,
     invisible_runs,
     is_mixed,
@@ -24,7 +26,7 @@ from ingest.trust.hidden_characters import (
 from ingest.word_lists import word_list
 from ontology.files import code_digest
 from ontology.json_values import JsonObject
-from ontology.tool import Parameter, Tool
+from ontology.tool import Tool
 
 FindingKind: TypeAlias = Literal[
     "invisible-characters",
@@ -98,12 +100,16 @@ def findings_of(
     before = previous or {}
     order = {tool.id: at for at, tool in enumerate(tools)}
     among = [*tools, *(tool for tool in beside if tool.id not in order)]
-    own = _own_sites(among)
+    servers = Counter(server for tool in among if tool.call is not None for server in tool.call.servers[:1])
+    sites: Counter[str] = Counter()
+    for server, number in servers.items():
+        for host in _hosts_in(server)[:1]:
+            sites[_site_of(host)] += number
+    own = frozenset(site for site, number in sites.items() if number >= _SHARE_OF_SITE)
 
     def make(missing: Sequence[Tool]) -> Iterator[list[Finding]]:
         for tool in missing:
-            hidden = (each for field in _fields(tool) for each in _hidden_characters(tool, field))
-            yield [*hidden, *_risky_values(tool, own)]
+            yield [*_hidden_characters(tool), *_risky_values(tool, own)]
 
     depends_on = f"{code_digest('ingest', 'ontology')}\n{sorted(own)}"
     made = (cache or ToolCache(None)).each("findings.v1", depends_on, tools, make, json_codec(list[Finding]))
@@ -135,13 +141,10 @@ def _finding(
     )
 
 
-# The texts of a tool.
-
 _Role: TypeAlias = Literal["name", "label", "prose", "value"]
 """A name of a tool or parameter; a title, or another text of the metadata; a description; a default, example or allowed value."""
-_OWN_METADATA = frozenset(
-    ("format", "source", "method", "path", "cut", "overlay", "source_id")
-)  # egotools', places and hashes
+# egotools', places and hashes
+_OWN_METADATA = frozenset(("format", "source", "method", "path", "cut", "overlay", "source_id"))
 _NAMES = frozenset(("namespace", "owner"))  # of all tools of a source: what changes there is no change of a tool
 _ROLES: Mapping[str, _Role] = {
     **dict.fromkeys(("default", "example", "examples", "enum", "const", "x-example", "x-examples"), "value"),
@@ -220,29 +223,31 @@ def _walk(place: str, value: Any, role: _Role) -> Iterator[_Field]:
             yield from _walk(f"{place}[{number}]", inner, role)
 
 
-# Hidden characters.
-
 _MOST_OF_A_FIELD = 20  # findings
+_HIDDEN: tuple[tuple[FindingKind, Callable[[str], list[HiddenRun]], str, str], ...] = (
+    ("invisible-characters", invisible_runs, "hidden", "characters that nobody sees stand in the text"),
+    (
+        "bidirectional-characters",
+        bidirectional_runs,
+        "reordered",
+        "controls show the text in another order than it is stored",
+    ),
+)
 
 
-def _hidden_characters(tool: Tool, field: _Field) -> Iterator[Finding]:
-    place, text, role = field
-    if text.isascii():
-        return
-    for start, end, severe in invisible_runs(text)[:_MOST_OF_A_FIELD]:
-        why, severe = "characters that nobody sees stand in the text", severe or role in ("name", "value")
-        yield _finding("invisible-characters", tool, place, text, (start, end), "hidden", why, severe=severe)
-    for start, end, severe in bidirectional_runs(text)[:_MOST_OF_A_FIELD]:
-        why, severe = "controls show the text in another order than it is stored", severe or role in ("name", "value")
-        yield _finding("bidirectional-characters", tool, place, text, (start, end), "reordered", why, severe=severe)
+def _hidden_characters(tool: Tool) -> Iterator[Finding]:
+    for place, text, role in _fields(tool):
+        for kind, runs_in, rule, why in _HIDDEN if not text.isascii() else ():
+            for start, end, severe in runs_in(text)[:_MOST_OF_A_FIELD]:
+                severe = severe or role in ("name", "value")
+                yield _finding(kind, tool, place, text, (start, end), rule, why, severe=severe)
 
-
-# What was added to a tool since it was published.
 
 _END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
 
 
 def _changes(tool: Tool, before: Tool) -> Iterator[Finding]:
+    """What was added to a tool since it was published."""
     old = {each.text for each in _fields(before)}
     known = {_plain(text[start:end]) for text in old for start, end in _sentences(text)}
     sites = {_site_of(host) for text in old for host in _hosts_in(text)}
@@ -257,12 +262,11 @@ def _changes(tool: Tool, before: Tool) -> Iterator[Finding]:
                 yield _finding("changed-description", tool, place, text, span, "input", why, severe=False)
             continue
         spans = [(0, len(text))] if role == "value" else _sentences(text)
-        added = [
-            (start, end) for start, end in spans if text[start:end].strip() and _plain(text[start:end]) not in known
-        ]
+        parts = [(start, end, text[start:end]) for start, end in spans]
+        added = [part for part in parts if part[2].strip() and _plain(part[2]) not in known]
         if added:
             what = "value" if role == "value" else "text"
-            hosts = [host for start, end in added for host in _hosts_in(text[start:end].rstrip(" .!?\n"))]
+            hosts = [host for *_, part in added for host in _hosts_in(part.rstrip(" .!?\n"))]
             severe = any(_site_of(host) not in sites and not _is_documentation(host) for host in hosts)
             why = f"the {what} was changed since it was published{': it names a new host' if severe else ''}"
             span = (added[0][0], added[-1][1])
@@ -271,9 +275,8 @@ def _changes(tool: Tool, before: Tool) -> Iterator[Finding]:
 
 def _sentences(text: str) -> list[tuple[int, int]]:
     """The spans of the sentences of a text; linear."""
-    ends = [match.end() for match in _END.finditer(text)]
-    starts = [0, *ends]
-    return [(start, end) for start, end in zip(starts, [*ends, len(text)], strict=True) if start < end]
+    ends = [0, *(match.end() for match in _END.finditer(text)), len(text)]
+    return [(start, end) for start, end in pairwise(ends) if start < end]
 
 
 def _plain(sentence: str) -> str:
@@ -281,7 +284,6 @@ def _plain(sentence: str) -> str:
 
 
 # Names that are taken for other names: letters of another script or form, and names that look like others.
-
 _HARD_SPACE = re.compile("(?:^|(?<=[\\x21-\\x7e]))[\u00a0\u2000-\u200a\u202f\u205f](?:$|(?=[\\x21-\\x7e]))")
 _WORD_OR_DASH = re.compile(r"[^\W_]+|[\u2010-\u2015\u2212\uff0d\uff3f\u2024\u2044\u2215]")
 # Chinese, Japanese, Korean: wide letters are usual among them.
@@ -295,28 +297,24 @@ def _look_alikes(tools: Sequence[Tool], published: Collection[str]) -> Iterator[
     :param published: ids of tools that were published before: among two alike, the other one is the look-alike.
     """
     found: dict[str, Finding] = {}
-    for tool in tools:
-        found.update((finding.tool, finding) for finding in _foreign_letters(tool))
     spaces: dict[str, list[Tool]] = defaultdict(list)
     for tool in tools:
-        spaces[_space_of(tool).lower()].append(tool)
-    spaces.pop("", None)
+        found.update((finding.tool, finding) for finding in _foreign_letters(tool))
+        if space := tool.namespace or tool.id.rpartition("/")[0]:
+            spaces[space.lower()].append(tool)
     imitations = _imitations({tool.id: tool.id for tool in tools}, published)
     pairs = [("name", tool, imitations[tool.id]) for tool in tools if tool.id in imitations]
-    of_spaces = _imitations({first.id: _space_of(first) for first, *_ in spaces.values()}, published)
-    for first, *others in spaces.values():
-        pairs += [("id", tool, of_spaces[first.id]) for tool in (first, *others) if first.id in of_spaces]
+    first_of = {first.id: first.namespace or first.id.rpartition("/")[0] for first, *_ in spaces.values()}
+    of_spaces = _imitations(first_of, published)
+    pairs += [
+        ("id", tool, of_spaces[same[0].id]) for same in spaces.values() for tool in same if same[0].id in of_spaces
+    ]
     for field, tool, other in pairs:
         if tool.id not in found:
             text, why = getattr(tool, field), f"it looks like {other}, and is written otherwise"
             span = (0, len(text))
             found[tool.id] = _finding("look-alike-name", tool, field, text, span, "same-look", why, severe=True)
     yield from found.values()
-
-
-def _space_of(tool: Tool) -> str:
-    """The namespace of a tool, else the first part of its id."""
-    return tool.namespace or tool.id.rpartition("/")[0]
 
 
 def _foreign_letters(tool: Tool) -> Iterator[Finding]:
@@ -335,12 +333,10 @@ def _foreign_letters(tool: Tool) -> Iterator[Finding]:
 
 
 def _is_foreign(word: str, text: str) -> bool:
+    if is_mixed(word) or (not word[0].isalnum() and skeleton(word).isascii()):
+        return True
     compatible = unicodedata.normalize("NFKC", word)
-    return (
-        is_mixed(word)
-        or (not word[0].isalnum() and skeleton(word).isascii())
-        or (compatible != word and compatible.isascii() and _WIDE_SCRIPTS.search(text) is None)
-    )
+    return compatible != word and compatible.isascii() and _WIDE_SCRIPTS.search(text) is None
 
 
 def _imitations(names: Mapping[str, str], published: Collection[str]) -> dict[str, str]:
@@ -365,7 +361,6 @@ def _imitations(names: Mapping[str, str], published: Collection[str]) -> dict[st
 
 
 # Values that a document proposes for a call and that would send data elsewhere: defaults, examples and allowed values.
-
 _SECRET = r"secret|password|passwd|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|auth|cookie|session|aws_|env\b|environ"
 _VALUE_RULES = (
     (
@@ -421,24 +416,19 @@ def _risky_values(tool: Tool, own: Collection[str]) -> Iterator[Finding]:
     words = frozenset(re.findall(r"[a-z]{3,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
     for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
         for number, parameter in enumerate(parameters):
-            for key, value, is_sent in _values_of(parameter):
-                text = value[:_LONGEST]
-                found = [
-                    (match.span(), rule, why) for pattern, rule, why in _VALUE_RULES if (match := pattern.search(text))
-                ]
+            default, example = parameter.default, parameter.example
+            # Each value with its place, and whether a call has it unless the caller gives another.
+            values = [("default", default, True)] if default else []
+            values += [("example", example, False)] if example and example != default else []
+            alone = len(parameter.enum) == 1
+            values += ((f"enum[{at}]", each, alone and each != default) for at, each in enumerate(parameter.enum))
+            for key, value, is_sent in values:
+                place, text = f"{title}[{number}].{key}", value[:_LONGEST]
+                tried = ((pattern.search(text), rule, why) for pattern, rule, why in _VALUE_RULES)
+                found = [(match.span(), rule, why) for match, rule, why in tried if match]
                 for span, rule, why in [*found, *(_foreign_hosts(text, known, words) if is_sent else ())]:
-                    place, severe = f"{title}[{number}].{key}", title == "parameters"
+                    severe = title == "parameters"
                     yield _finding("exfiltrating-value", tool, place, text, span, rule, why, severe=severe)
-
-
-def _values_of(parameter: Parameter) -> Iterator[tuple[str, str, bool]]:
-    """The place of each value, the value, and whether a call has it unless the caller gives another."""
-    if parameter.default:
-        yield "default", parameter.default, True
-    if parameter.example and parameter.example != parameter.default:
-        yield "example", parameter.example, False
-    for at, value in enumerate(parameter.enum):
-        yield f"enum[{at}]", value, len(parameter.enum) == 1 and value != parameter.default
 
 
 def _foreign_hosts(
@@ -454,8 +444,6 @@ def _foreign_hosts(
                 yield span, "foreign-host", "data goes to a host that is none of the tool's servers"
             return
 
-
-# Hosts.
 
 _URL = re.compile(
     r"[a-z][a-z0-9+.-]{1,20}://(?:[^\s/@\"'<>]{1,200}@)?(?P<host>[\w.-]{1,253}|\[[0-9a-f:.]{2,45}\])[^\s\"'<>]{0,2000}",
@@ -483,11 +471,8 @@ class _Address(NamedTuple):
 
 def _addresses_in(text: str) -> list[_Address]:
     """The addresses of a text: URLs, then mail addresses that are no part of one, or bare host names where it has neither."""
-    found = (
-        [_Address(match["host"].lower().rstrip("."), match.span()) for match in _URL.finditer(text)]
-        if "://" in text
-        else []
-    )
+    urls = _URL.finditer(text) if "://" in text else ()
+    found = [_Address(match["host"].lower().rstrip("."), match.span()) for match in urls]
     has_url = bool(found)
     for match in _MAIL.finditer(text) if "@" in text else ():
         if not has_url or "://" not in text[max(0, match.start() - 100) : match.start()]:
@@ -521,13 +506,3 @@ def _is_documentation(host: str) -> bool:
     except ValueError:
         labels = host.split(".")
         return _site_of(host) in _HARMLESS_SITES or labels[-1] in _LOCAL_ENDS or not _PLACEHOLDERS.isdisjoint(labels)
-
-
-def _own_sites(tools: Iterable[Tool]) -> frozenset[str]:
-    """The sites at which several tools of the catalogue are called."""
-    servers = Counter(server for tool in tools if tool.call is not None for server in tool.call.servers[:1])
-    sites: Counter[str] = Counter()
-    for server, number in servers.items():
-        for host in _hosts_in(server)[:1]:
-            sites[_site_of(host)] += number
-    return frozenset(site for site, number in sites.items() if number >= _SHARE_OF_SITE)

@@ -87,12 +87,7 @@ class LlmExtractor:
     """
 
     def __init__(
-        self,
-        model: ChatModel,
-        ontology: Ontology,
-        *,
-        cache: ResultCache | None = None,
-        concurrency: int = _CONCURRENCY,
+        self, model: ChatModel, ontology: Ontology, *, cache: ResultCache | None = None, concurrency: int = _CONCURRENCY
     ) -> None:
         if concurrency < 1:
             raise InvalidArgumentError(

@@ -14,13 +14,7 @@ from multiprocessing import get_context
 
 from ingest.extract.extractor import Evidence, Extraction
 from ingest.extract.object_names import Title, parse_path, parse_title
-from ingest.extract.sentences import (
-    MAX_DESCRIPTION_CHARS,
-    MAX_PARAMETER_CHARS,
-    MIN_SENTENCE_CHARS,
-    Sentence,
-    sentences,
-)
+from ingest.extract.sentences import MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, MIN_SENTENCE_CHARS, Sentence, sentences
 from ingest.extract.spacy_parser import Finding, SentenceParser, find_model
 from ingest.extract.structure import structural_triples
 from ontology.errors import CatalogError, InvalidArgumentError

@@ -159,7 +159,7 @@ GENERIC_NAMES = word_list("linking", "generic")
 """Names that are too general to identify an entity or to link tools."""
 _DESCRIBED = re.compile(
     r"\b(?:ids?|identifiers?|uuids?|guids?|keys?|codes?|numbers?|names?)\)?\s+(?:(?:number|string|value)\s+)?(?:of|for)\s+"
-    r"(?:(?:the|an|a|this|each|your|our|one|specific|given)\s+)*(?P<entity>[a-z][a-z-]*(?:\s+[a-z][a-z-]*){0,3})",
+    r"(?:(?:the|an|a|this|each|your|our|one|specific|given)\s+)*(?P<entity>[a-z][a-z-]*(?:\s+[a-z][a-z-]*){0,3})"
 )
 _IS_ID = re.compile(r"^\s*(?:[\w-]+\s+){0,4}(?:id|ids|identifier|identifiers|uuid|guid)\b")
 _LINKS = re.compile(r"\]\([^)]*\)|[\[\]`*_<>\"']")

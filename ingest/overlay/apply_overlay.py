@@ -14,13 +14,7 @@ from typing import Any, NamedTuple
 
 from ingest.linking.identifiers import type_family
 from ingest.linking.values import NO_LINKS, DeclaredLinks
-from ingest.overlay.overlay_file import (
-    NamespaceRules,
-    Overlay,
-    ParameterRule,
-    Requirement,
-    ToolRule,
-)
+from ingest.overlay.overlay_file import NamespaceRules, Overlay, ParameterRule, Requirement, ToolRule
 from ingest.sources.sanitize import sanitize_tool
 from ontology.json_values import as_dict
 from ontology.names import canonical_name

@@ -29,11 +29,7 @@ from ontology.json_values import JsonObject
 from ontology.tool import Tool
 
 FindingKind: TypeAlias = Literal[
-    "invisible-characters",
-    "bidirectional-characters",
-    "look-alike-name",
-    "changed-description",
-    "exfiltrating-value",
+    "invisible-characters", "bidirectional-characters", "look-alike-name", "changed-description", "exfiltrating-value"
 ]
 _REMEDIES: Mapping[FindingKind, str] = {
     "invisible-characters": "Ask the owner why the characters are there; take them out",

@@ -234,8 +234,9 @@ def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> tuple[dict
         str, str
     ] = {}  # with the first tool of each: the tools of a document repeat the descriptions of their fields
     for tool in tools:
-        for one in (tool, *tool.parameters, *tool.returns):
-            texts.setdefault(one.description[:_MAX_CHARS], tool.id)
+        described = (parameter.description for parameter in (*tool.parameters, *tool.returns))
+        for text in (tool.description, *described):
+            texts.setdefault(text[:_MAX_CHARS], tool.id)
     for text, tool_id in texts.items():
         for short, meaning in _declared(text):
             meanings[short].setdefault(meaning, tool_id)

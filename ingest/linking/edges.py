@@ -588,6 +588,6 @@ def derive_links(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredLi
             logins = by_input.get((tool.id, parameter.name), [])
             if parameter.required and len({edge.source for edge in logins}) == 1:
                 edge = min(logins, key=lambda login: login.output)
-                ends = {"source": edge.target, "target": edge.source}
-                edges.append(replace(edge, predicate="depends_on", confidence=_SIGN_IN, **ends))
+                edge = replace(edge, source=edge.target, target=edge.source)
+                edges.append(replace(edge, predicate="depends_on", confidence=_SIGN_IN))
     return Links(edges, {profile.id: profile.context for profile in profiles if profile.context})

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ingest.canonical.canonicalize import Canonicalization, canonicalize
-from ingest.canonical.system_aliases import system_aliases
+from ingest.canonical.canonicalize import Canonicalization, canonicalize, system_aliases
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
-from ingest.graph import build_graph
+from ingest.graph import TripleTable, build_graph
 from ingest.linking.edges import Links, derive_links
 from ingest.linking.shape_uses import shape_uses
 from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases
 from ingest.tool_cache import Cached, ToolCache, json_codec
-from ingest.triple_table import TripleTable
 from ontology.files import code_digest
 from ontology.ontology import Ontology
 from ontology.reporting import Progress, no_progress, timed

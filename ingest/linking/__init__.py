@@ -7,10 +7,17 @@ edges to a tool that turns words into an identifier. ``edges.derive_links`` adds
 
 from ingest.linking.edges import DerivedEdge, LinkLimits, OutputIndex, derive_resolver_edges, derive_rp_edges
 from ingest.linking.identifiers import GENERIC_NAMES, type_family
-from ingest.linking.inputs import QUALIFIERS
 from ingest.linking.profiles import ToolProfile, profile_tools
 from ingest.linking.subjects import CanonicalNames, action_of, canonical_names, local_name
-from ingest.linking.values import AUTH_KEY, BARE_IDENTIFIERS, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
+from ingest.linking.values import (
+    AUTH_KEY,
+    BARE_IDENTIFIERS,
+    PLAIN_VALUE,
+    QUALIFIERS,
+    TYPED_RESOURCE,
+    ConsumedValue,
+    ProducedValue,
+)
 
 __all__ = [
     "AUTH_KEY",

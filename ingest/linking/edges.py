@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ingest.linking.identifiers import RESOURCE_NAME, agreement, head_noun, type_family, type_fit
-from ingest.linking.inputs import ANY_PERSON, NAMING_FIELDS, PEOPLE
 from ingest.linking.profiles import ToolProfile, profile_tools
 from ingest.linking.values import (
+    ANY_PERSON,
     AUTH_KEY,
+    NAMING_FIELDS,
     NO_LINKS,
+    PEOPLE,
     PLAIN_VALUE,
     READS,
     TYPED_RESOURCE,
@@ -263,12 +265,9 @@ class OutputIndex:
 
 def _needs_value(producer: ToolProfile, consumed: ConsumedValue, produced: ProducedValue) -> bool:
     """Whether a producer must be given the very value that it would supply: no ``RoleName`` from ``GetRolePolicy(RoleName)``."""
-    if produced.key in producer.needed_keys or consumed.key in producer.needed_keys:
+    if not producer.needed_keys.isdisjoint((produced.key, consumed.key)):
         return True
-    names = {
-        produced.output.rpartition(".")[2].replace("[]", "").lower(),
-        consumed.parameter.rpartition(".")[2].lower(),
-    }
+    names = {name.rpartition(".")[2].lower() for name in (produced.output.replace("[]", ""), consumed.parameter)}
     return produced.key[0] != PLAIN_VALUE and not names.isdisjoint(producer.needed_names)
 
 
@@ -303,9 +302,8 @@ def _is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
     if not consumed.required and consumed.key in consumer.needed_keys:
         return True
     filters = consumer.action in ("update", *_MANY) and not consumed.required
-    return (_makes(consumed, consumer) or filters) and any(
-        _same_head(name, consumed.key[0]) for name in _own_entities(consumer)
-    )
+    own = any(_same_head(name, consumed.key[0]) for name in _own_entities(consumer))
+    return own and (_makes(consumed, consumer) or filters)
 
 
 def _makes(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
@@ -347,28 +345,27 @@ def _best_producers(
     :param factor: what is known of a match beside keys, kinds and names, in [0, 1].
     :param least: matches with a lower score are left out.
     """
-    best: dict[str, _Match] = {}
     if _is_own_new_value(consumed, consumer):
         return []
     name = consumed.parameter.rpartition(".")[2].lower()
+
+    def rank(match: _Match) -> tuple[bool, bool, bool, float]:
+        # The key of an object comes first, then one that stands in no other object, then one of the input's name.
+        produced = match.produced
+        own = produced.is_object or (produced.is_outer and produced.output.rpartition(".")[2].lower() == name)
+        return match.kinds_agree, own, produced.is_outer, match.score
+
+    found: dict[str, list[_Match]] = defaultdict(list)
     # A login is valid for its own application only.
     weight = 0.6 if consumed.key == AUTH_KEY and index.count.get(AUTH_KEY, 0) > 1 else 0.15
     for match in index.matches(consumed, consumer):
         score = consumed.confidence * match.produced.confidence * match.fit * factor(match)
         judged = match._replace(score=round(score * ((1 - weight) + weight * match.overlap), 4))
-        known = best.get(match.producer.id)
         # A weak tool of the collection is kept for now: it shows that tools of other collections are not the nearest.
-        likely = judged.score >= least or (consumed.collection and match.producer.path == consumed.collection)
-        if likely and (known is None or _rank(judged, name) > _rank(known, name)):
-            best[match.producer.id] = judged
-    return [match for match in _nearest(list(best.values()), consumed, consumer) if match.score >= least]
-
-
-def _rank(match: _Match, name: str) -> tuple[bool, bool, bool, float]:
-    """Of a tool's outputs the key of an object comes first, then one that stands in no other object, then one of the input's name."""
-    produced = match.produced
-    own = produced.is_object or (produced.is_outer and produced.output.rpartition(".")[2].lower() == name)
-    return match.kinds_agree, own, produced.is_outer, match.score
+        if judged.score >= least or (consumed.collection and match.producer.path == consumed.collection):
+            found[match.producer.id].append(judged)
+    best = [max(matches, key=rank) for matches in found.values()]
+    return [match for match in _nearest(best, consumed, consumer) if match.score >= least]
 
 
 def _nearest(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
@@ -378,18 +375,12 @@ def _nearest(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfi
     tools that need the same identifiers as the consumer: a group's events come from the list of a group's events.
     """
     entity, by_path = consumed.key[0], bool(consumed.location)
+    original = [one for one in matches if not _is_sibling_reference(one.producer, consumed, consumer)]
     if not consumed.identifier or consumed.key == AUTH_KEY:
-        makes = consumer.action == "create"
-        return [one for one in matches if not makes or not _is_sibling_reference(one.producer, consumed, consumer)]
-    usable = [
-        one
-        for one in matches
-        if one.producer.action not in ("update", "delete")
-        and not _is_sibling_reference(one.producer, consumed, consumer)
-    ]
-    pool = [
-        one for one in usable if one.produced.is_object or (one.produced.is_outer and _is_owner(one.producer, entity))
-    ]
+        return original if consumer.action == "create" else matches
+    usable = [one for one in original if one.producer.action not in ("update", "delete")]
+    outer = [one for one in usable if one.produced.is_object or one.produced.is_outer]
+    pool = [one for one in outer if one.produced.is_object or _is_owner(one.producer, entity)]
     if not by_path and not any(one.producer.action in _MANY for one in pool):
         pool = usable  # a function says nothing of collections: what only refers to the entity may be all there is
     if not pool:
@@ -437,10 +428,8 @@ def _references(matches: list[_Match], consumed: ConsumedValue, consumer: ToolPr
         one
         for one in matches
         if not set(one.producer.words).isdisjoint(named)
-        or (
-            consumed.location != "path"
-            and (one.overlap >= _REFERENCE_OVERLAP or _own_entities(one.producer)[:1] == own)
-        )
+        or (consumed.location != "path" and one.overlap >= _REFERENCE_OVERLAP)
+        or (consumed.location != "path" and _own_entities(one.producer)[:1] == own)
     ]
     return sorted(near, key=lambda one: (-one.score, one.producer.id))[:_MOST_REFERENCES]
 

@@ -40,10 +40,8 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceHealth:
-    """The tools of one namespace that need their owner. Tools are given by their ids, sorted.
+    """The tools of one namespace that need their owner, by their ids, sorted; ``tools`` is the number of all.
 
-    :param owner: of the source, or empty.
-    :param tools: number of all tools.
     :param without_outputs: tools whose document names no field of the answer; what deletes needs none.
     :param near_duplicates: groups of tools that their documents hardly tell apart.
     :param cut: tools of which a text was too long or a schema too large or too deep to keep whole.
@@ -69,11 +67,9 @@ class RejectedTools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripleReport:
-    """The triples.
+    """The triples: predicate → count of those ``kept``, before equal ones were merged, and why tools ``failed``, by id.
 
-    :param kept: predicate → count, before equal triples were merged.
     :param rejected_examples: (head, predicate, tail, reason, detail), at most 20.
-    :param tools_failed: tool id → why its extraction failed.
     """
 
     kept: dict[str, int]
@@ -84,12 +80,8 @@ class TripleReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayReport:
-    """What the overlay files did.
-
-    :param files: (name, SHA-256) in the order in which they were applied.
-    :param hidden: ids of the tools that they leave out.
-    :param changes: kind of change → number of tools.
-    :param warnings: ``FILE:LINE: …`` for each rule that matches nothing.
+    """What the overlay files did: (name, SHA-256) in their order, ids of hidden tools, kind of change → number of tools,
+    and ``FILE:LINE: …`` for each rule that matches nothing.
     """
 
     files: tuple[tuple[str, str], ...]
@@ -298,11 +290,7 @@ _VERSION = re.compile(r"v\d+(?:(?:alpha|beta|preview)\d*)?|alpha|beta")  # a pre
 
 
 def _near_duplicates(tools: Sequence[Tool]) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of tools of one namespace that have one method and path, and the same name and inputs, or the same words in title
-    and description, but for spelling, articles and versions.
-
-    :param tools: sorted by id.
-    """
+    """Groups with one method and path, and the same name and inputs, or the same words but for spelling and version."""
     groups: dict[object, list[Tool]] = {}
     for tool in tools:
         path = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")

@@ -168,12 +168,12 @@ def build_graph(
 ) -> ToolGraph:
     """Build the ToolGraph of canonical triples and derived edges.
 
-    Every tool is a node, also one without a triple. An edge is all triples with the same head, predicate and tail, which is its key, or
-    one derived edge, whose key is predicate and parameter.
+    Every tool is a node, also one without a triple. An edge is all triples with the same head, predicate and tail, which
+    is its key, or one derived edge, whose key is predicate and parameter.
 
     :param surface_forms: map from node key to its surface forms, from canonicalisation.
     :param aliases: map from node key to other names of it; of nodes that the graph does not have they are ignored.
-    :param origins: map from (tool, needed tool) to where the owner of the catalogue declares the dependency: ``overlay.yaml:12``.
+    :param origins: map from (tool, needed tool) to where the owner declares the dependency: ``overlay.yaml:12``.
     """
     table = TripleTable.of(triples)
 
@@ -232,10 +232,7 @@ def build_graph(
 def _graph(
     nodes: Mapping[str, NodeAttributes], tools: int, table: TripleTable, between: Mapping[_Between, _Evidence]
 ) -> ToolGraph:
-    """Gather the triples with equal ends and key on one edge.
-
-    :param tools: how many of the first nodes are tools.
-    """
+    """Gather the triples with equal ends and key on one edge; the first nodes are the tools."""
     position = {key: number for number, key in enumerate(nodes)}
     texts = {text: number for number, text in enumerate(table.texts)}
     predicate_T = np.arange(len(texts) + len(between), dtype=np.int32)

@@ -164,9 +164,9 @@ def with_phrases(phrases: Phrases | None) -> dict[str, Any]:
 
 
 def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseReport) -> list[Phrases]:
-    """The phrases of a file of JSON lines: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…", "by": "…"}``.
+    """The phrases of a file of JSON lines: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…"}``.
 
-    A row of a tool that the catalogue does not have, of another state of its document, or without phrases is dropped with its reason.
+    A row of an unknown tool, of another state of its document, or without phrases is dropped with its reason.
 
     :raises InvalidArgumentError: when the file cannot be read, or none of its lines is a row.
     """
@@ -206,11 +206,7 @@ def _row(line: str) -> Phrases | None:
 def _written(
     tools: Sequence[Tool], model: ChatModel, cache: ResultCache | None, report: PhraseReport
 ) -> Iterator[Phrases]:
-    """Yield the phrases of the tools that the model answers for, unchecked, in order.
-
-    :raises ModelError: when three calls in a row failed after their retries.
-    :raises BudgetExceededError: when the budget is used up; finished answers are in the cache.
-    """
+    """Yield the phrases that the model writes, unchecked, in order of the tools; ModelError after three failures in a row."""
     parser = SchemaParser(_SCHEMA)
     chat = StructuredChat(
         model,

@@ -147,10 +147,7 @@ def lock_within(descriptor: int, wait_s: float, path: Path, *, remedy: str) -> N
 
 @contextlib.contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Lock a folder of results for one process, because two processes would mix their rows.
-
-    :raises StorageError: when another process holds the lock, or the folder cannot be written.
-    """
+    """Lock a folder of results for one process: two would mix their rows. StorageError where another has the lock."""
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = open(folder / ".lock", "w", encoding="utf-8")

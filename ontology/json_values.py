@@ -201,9 +201,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def typed_values(values: tuple[str, ...], kind: str | None) -> list[Any]:
-    """Allowed values as JSON values of a kind (``integer``, …), without duplicates. A value of another kind stays a
-    string.
-    """
+    """Allowed values as JSON values of a kind (``integer``, …), without duplicates; others stay strings."""
     typed = [_typed(value, kind) for value in values]
     return list({json.dumps(value): value for value in typed}.values())
 

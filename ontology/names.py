@@ -131,9 +131,7 @@ def is_verb(word: str) -> bool:
 
 
 def is_word(word: str) -> bool:
-    """Whether a lower-case word is a form of a known noun, verb, adjective or adverb; without a spaCy model, whether
-    it has letters only.
-    """
+    """Whether a lower-case word is a form of a known word; without a spaCy model, whether it has letters only."""
     return any(_is_known(word, part) for part in ("noun", "verb", "adj", "adv"))
 
 
@@ -173,10 +171,9 @@ def canonical_name(text: str, abbreviations: Mapping[str, str] = {}) -> str:
 
 
 def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
-    """Return the canonical name of the entity that a parameter name identifies: ``purchase_order_id`` → ``purchase
-    order``.
+    """Return the canonical name of the entity that a name identifies: ``purchase_order_id`` → ``purchase order``.
 
-    It is empty for a name that identifies no entity, such as a bare ``id``. Only the last segment of a dotted path is read.
+    It is empty for a name that identifies none, such as a bare ``id``. Only the last segment of a dotted path is read.
     """
     tokens = words(name.rsplit(".", 1)[-1])
     if len(tokens) == 1 and (match := _IDENTIFIER_TAIL.match(tokens[0])) and _is_word(match["entity"]):

@@ -202,11 +202,9 @@ class RedactingFormatter(logging.Formatter):
 
 
 def _without_credentials(rest: str, *, strict: bool = True) -> tuple[str, str]:
-    """Host and port, and what follows them, of an address without its scheme.
+    """Host and port, hidden where ``strict`` and no number, and what follows them, of an address without its scheme.
 
     Where the port is no number, the text before the last ``@`` is a user and a password with a ``/``, ``?`` or ``#``.
-
-    :param strict: whether a port that is no number is hidden.
     """
     host, tail = _split_host(rest)
     name, port = _split_port(host.rpartition("@")[2])

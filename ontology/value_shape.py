@@ -286,16 +286,10 @@ def is_specific(shape: ValueShape) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A part of a pattern: as text, and what is known of it.
+    """A part of a pattern: as text, with the least number of characters, and the bits that a text must agree in.
 
-    :param ways: how many ways there are to match one text; a bound of the steps.
-    :param low: least number of characters.
-    :param bits: bits of a text that matches.
-    :param chars: the characters that a text may have.
-    :param prefix: what every text begins with.
-    :param firsts: with which characters a text begins.
-    :param is_one: whether it is one class or literal, repeated or not.
-    :param is_closed: whether a count may follow its text.
+    ``ways`` is how many ways there are to match one text, a bound of the steps. ``is_one``: it is one class or literal,
+    repeated or not. ``is_closed``: a count may follow its text.
     """
 
     text: str
@@ -311,10 +305,7 @@ class _Part:
 
 @lru_cache(maxsize=10_000)
 def _written(pattern: str) -> _Part:
-    """A pattern of the subset, in the one way in which it is written here.
-
-    :raises ValueError: for any other.
-    """
+    """A pattern of the subset, in the one way in which it is written here; ValueError for any other."""
     try:
         tree = _PARSER.parse(pattern[: _MAX_PATTERN_CHARS + 1], re.ASCII)
         part = _sequence(tree, 0)
@@ -356,10 +347,7 @@ def _is_literal(part: _Part) -> bool:
 
 
 def _ways(parts: Sequence[_Part], *, at_end: bool) -> float:
-    """The number of ways of a sequence. A repeated class has one way where a character outside it must follow.
-
-    Upper and lower case are one, as a shape may be compiled without regard to case.
-    """
+    """A repeated class has one way where a character outside it, in both cases, must follow."""
     ways = 1.0
     for part, after in zip_longest(parts, parts[1:]):
         clear = at_end

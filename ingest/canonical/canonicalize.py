@@ -31,8 +31,7 @@ class Canonicalization:
     :param triples: canonical triples in the order of the raw ones; triples with equal keys are not merged.
     :param surface_forms: map from node key (``type:name``) to ``(form, count)``, most frequent first; sorted by key.
     :param rejected: triples that are invalid after merging (``self-loop``, ``no-name``).
-    :param abbreviations: map from abbreviation to expansion in the whole catalogue, from the ontology and the documents;
-        requests must be parsed with the same map.
+    :param abbreviations: map to expansion in the whole catalogue; requests must be parsed with the same map.
     :param warnings: declared abbreviations that are not used, one sentence each.
     """
 
@@ -161,10 +160,7 @@ def _rejected(raw: TripleTable, table: TripleTable) -> Iterator[tuple[int, Rejec
 
 
 def _surfaces(raw: TripleTable, apart: Collection[str]) -> tuple[list[_Surface], NDArray[np.int32]]:
-    """Return the surface forms, and the numbers of those of head and tail of each triple, int32 [2, triples].
-
-    :param apart: ids of the tools in which synonyms mean something of their own.
-    """
+    """The surface forms, and the numbers of those of head and tail of each triple, int32 [2, triples]."""
     surfaces = [_Surface(kind, name, "") for kind, name in raw.ends]
     ends_2N, of_tool = raw.columns[: TAIL + 1].copy(), raw.columns[TOOL]
     own: dict[_Surface, int] = {}
@@ -224,10 +220,10 @@ _MAX_CHARS = 20_000
 
 
 def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> tuple[dict[str, str], list[str]]:
-    """Return the expansions of lower-case abbreviations, of the ontology and of the documents, and a warning for each that is not used.
+    """Return the expansions of lower-case abbreviations, and a warning for each of a document that is not used.
 
-    One of a document is used when nobody means something else by it: another document, the ontology, or the descriptions, where it is
-    an ordinary word.
+    One is used when nobody means something else by it: another document, the ontology, or descriptions, as an
+    ordinary word.
     """
     meanings: dict[str, dict[str, str]] = defaultdict(dict)
     texts: dict[
@@ -294,10 +290,9 @@ def _has_initials(tokens: Sequence[str], initials: Sequence[str]) -> bool:
 def _one_type(
     counts: Mapping[_Node, int], edges: Iterable[tuple[_Node, str, _Node]], ontology: Ontology
 ) -> dict[_Node, str]:
-    """Map from each node whose type changes to its new type: the most frequent one of its name, ties in alphabetical order.
+    """Map from each node whose type changes to its new type: the most frequent one of its name, then by alphabet.
 
-    Types that documents declare by structure or metadata never change (a department "sales"); nor is a change made with which a valid
-    triple would violate the domain or range of its predicate.
+    Types that documents declare (a department "sales") never change, nor one with whose new type a valid triple is none.
     """
     fixed = {"tool", "parameter", "value"}
     fixed.update(kind for one in ontology.predicates.values() if one.metadata for kind in one.range)
@@ -336,11 +331,7 @@ _AUXILIARIES = word_list("canonical", "auxiliaries")
 def _resolved(
     predicate: str, phrase: str, head_type: str, tail_type: str, ontology: Ontology, synonyms: Mapping[str, str]
 ) -> str:
-    """Map a raw predicate to one of the ontology.
-
-    One of the ontology is not changed, except the fallback with a phrase: then the phrase is mapped. A raw predicate without a match
-    is unchanged when the fallback does not allow its types either; validation rejects it.
-    """
+    """Map a raw predicate to one of the ontology; where the fallback does not allow its types either, validation rejects it."""
     if predicate in ontology.predicates and not (predicate == ontology.fallback and phrase):
         return predicate
     text = phrase or predicate

@@ -109,10 +109,7 @@ def parse_title(name: str, abbreviations: Mapping[str, str]) -> Title:
 
 
 def parse_path(tool: Tool) -> Title | None:
-    """Parse an operation whose name is only its method and path; its object is the last object in the path.
-
-    Return None when the tool has no path, or another name.
-    """
+    """Parse an operation named by method and path alone; its object is the last one in the path. None for any other."""
     path = tool.metadata.get("path")
     if not isinstance(path, str) or "/" not in path:
         return None
@@ -148,9 +145,9 @@ def _leading_verbs(tokens: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _groups(tokens: list[str]) -> list[list[str]]:
-    """Return the words in groups, split at prepositions and stop words; between two prepositions the last group comes first.
+    """Split at prepositions and stop words; between two prepositions the last group comes first.
 
-    The object of "the users currently playing track" is the track. A number clears its group: the object of "core v1 pod" is the pod.
+    The object of "the users currently playing track" is the track, of "core v1 pod" the pod: a number clears its group.
     """
     groups: list[list[str]] = []
     runs: list[list[str]] = [[]]

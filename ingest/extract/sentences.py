@@ -118,7 +118,7 @@ def _cut(text: str, limit: int) -> str:
 def _add_subject(body: str, nouns: frozenset[str]) -> tuple[str, str]:
     """Return the subject to insert before a sentence that begins with an operation's verb, or empty, and the sentence.
 
-    :param nouns: verbs that are nouns at the front, unless the next word shows that they have an object ("Order status").
+    :param nouns: verbs that are nouns at the front, unless the next word shows an object ("Order status").
     """
     match = _FIRST.match(body)
     if match is None:

@@ -18,13 +18,9 @@ _BATCH, _MAX_CACHED = 64, 20_000
 
 
 class Phrase(NamedTuple):
-    """A noun phrase in its original spelling, without words that do not name an object.
+    """A noun phrase in its original spelling, at most four words that name an object; positions are in the sentence.
 
-    :param name: its words, at most four.
-    :param core: the nouns at its end (``email reminder`` of ``automated email reminder``); the name where it has no adjective.
-    :param start: index of its first character in the sentence.
-    :param end: one past the index of its last character.
-    :param core_start: index of the first character of the core.
+    :param core: the nouns at its end (``email reminder`` of ``automated email reminder``), or the name.
     """
 
     name: str
@@ -35,11 +31,7 @@ class Phrase(NamedTuple):
 
 
 class Capability(NamedTuple):
-    """A verb and its object.
-
-    :param name: verb in base form and object in canonical form: ``send email reminder``.
-    :param target: the object in its original spelling.
-    """
+    """A verb in base form with its canonical object (``send email reminder``), and the object as it is written."""
 
     name: str
     target: str
@@ -65,10 +57,7 @@ class Finding(NamedTuple):
 
 
 def find_model() -> tuple[str, str]:
-    """Return ``(package, version)`` of the first installed English model.
-
-    :raises ModelError: when none is installed.
-    """
+    """Return ``(package, version)`` of the first installed English model; raise ModelError when none is."""
     for model in SPACY_MODELS:
         if importlib.util.find_spec(model) is not None:
             try:
@@ -231,11 +220,7 @@ def _children(token: Any, *dependencies: str) -> list[Any]:
 
 
 class _Tree:
-    """One dependency tree.
-
-    :param doc: a spaCy Doc with tags and a dependency parse.
-    :param prefix_chars: length of the subject inserted before the sentence; positions in a finding are counted without it.
-    """
+    """One dependency tree; positions in a finding are counted without the inserted subject."""
 
     def __init__(self, doc: Any, prefix_chars: int) -> None:
         self.doc = doc

@@ -129,11 +129,11 @@ _DESCRIPTION_CHARS, _PATH_CHARS = 200, 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathContext:
-    """The objects in a tool's path and name, for parameters whose name contains no object (``id``).
+    """The objects in a tool's path and name, for parameters whose name contains no object (``id``); texts may be empty.
 
     :param collections: map from placeholder to the singular of the static segment before it.
-    :param subject: the object of the last path segment that names one (the items of a list in the response), or empty.
-    :param returned: the object that the response represents, so that a top-level ``id`` identifies it, or empty.
+    :param subject: the object of the last path segment that names one (the items of a list in the response).
+    :param returned: the object that the response represents, so that a top-level ``id`` identifies it.
     """
 
     collections: Mapping[str, str]
@@ -201,11 +201,7 @@ def documented_name(parameter: Parameter, context: PathContext, *, output: bool 
 
 
 class _Reference(NamedTuple):
-    """An object that a parameter identifies or refers to, with a confidence in [0, 1].
-
-    :param phrase: the kind of evidence (``path``, ``identifier of``), or empty for the parameter's name.
-    :param span: of the evidence in the parameter's description; (-1, -1) for evidence in the name or path.
-    """
+    """An object that a parameter identifies or refers to; ``phrase`` is the kind of evidence, empty for its name."""
 
     entity: str
     confidence: float

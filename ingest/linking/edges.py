@@ -127,10 +127,8 @@ class LinkLimits:
 class _Match(NamedTuple):
     """A produced value that can fill a consumed value.
 
-    :param fit: how well key, type and system match, in [0, 1].
-    :param overlap: the share of the consumer's name words in the producer's name, weighted by IDF, in [0, 1].
-    :param other_group: whether both tools have groups, but none in common.
-    :param score: that it is correct, in [0, 1]; 0 until it is judged.
+    ``fit`` says how well key, type and system match, ``overlap`` the share of the consumer's name words in the
+    producer's name, weighted by IDF, and ``score``, once it is judged, that it is correct; each in [0, 1].
     """
 
     producer: ToolProfile
@@ -247,10 +245,9 @@ class OutputIndex:
     def _other_system_factor(self, key: Key, producer: ToolProfile, *, exact: bool) -> float:
         """Return the factor for a value of another system; 0 for a plain value of one word, whose meaning differs by system.
 
-        Within one company the list or search of the entity itself is the place to look: nothing is taken off for its system. Where
-        a catalogue has several vendors, the documents of one describe separate services: an entity of one word (policy, member,
-        connection) is another one in each, unless the producer's service has its name. Found by reading 31 such edges between
-        services of Google and of AWS, all of them false.
+        Within one company the list or search of the entity itself is the place to look. Several vendors have separate
+        services: an entity of one word (policy, member) is another one in each, unless the producer's service has its
+        name. Found by reading 31 such edges between services of Google and of AWS, all of them false.
         """
         if key[0] == PLAIN_VALUE and " " not in key[1]:
             return 0.0
@@ -282,10 +279,7 @@ def _is_owner(profile: ToolProfile, entity: str) -> bool:
 
 
 def _own_entities(profile: ToolProfile) -> list[str]:
-    """Return what a tool is about: the longest name, and a shorter one with the same head noun.
-
-    ``DescribeDBClusterParameters`` is about parameters, not about clusters.
-    """
+    """The longest name of what a tool is about (parameters, not clusters), and a shorter one with its head noun."""
     longest = profile.entities[0] if profile.entities else ""
     names = [longest, profile.entity] if _same_head(longest, profile.entity) else [longest or profile.entity]
     return [name.removesuffix(" id").removesuffix(" name") for name in names if name]
@@ -312,10 +306,7 @@ def _makes(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
 
 
 def _is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consumer: ToolProfile) -> bool:
-    """Whether a value would be copied from an object of the very kind that the consumer makes, changes or sends.
-
-    The network of a new gateway is not that of the gateways there are, nor is the supplier of an invoice that is recorded.
-    """
+    """Whether a value would be copied from a sibling: the network of a new gateway is not that of the others."""
     own = consumer.entities[0] if consumer.entities else consumer.entity
     if not own or consumed.location == "path" or consumed.key[0] == own:
         return False
@@ -326,10 +317,7 @@ def _is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consum
 
 
 def _is_nested(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
-    """Whether an input is a field of an object that the request rarely speaks of: ``lastModifiedBy.user.id``.
-
-    The fields of an object that has the name of the consumer's own entity are not nested, nor are names of resources.
-    """
+    """Whether an input is a field of another object (``lastModifiedBy.user.id``), of which requests rarely speak."""
     if consumed.key[1] == RESOURCE_NAME:
         return consumed.parameter.count(".") > 1
     parents = [words(part) for part in consumed.parameter.replace("[]", "").split(".")[:-1]]
@@ -343,7 +331,6 @@ def _best_producers(
     """Return the nearest tools that produce a value, each with the best of its outputs, in the order of the index.
 
     :param factor: what is known of a match beside keys, kinds and names, in [0, 1].
-    :param least: matches with a lower score are left out.
     """
     if _is_own_new_value(consumed, consumer):
         return []
@@ -403,10 +390,7 @@ def _nearest(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfi
 
 
 def _of_same_kind(pool: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
-    """Keep the tools about exactly the consumer's own entity, where the input identifies it and is not in a path.
-
-    ``DeleteTransitGatewayVpcAttachment`` takes an attachment from ``DescribeTransitGatewayVpcAttachments``, not of a peering.
-    """
+    """Keep the tools about the consumer's own entity: a VPC attachment is none of ``DescribePeeringAttachments``."""
     exact = [one for one in pool if consumed.key[0] in _own_entities(one.producer)]
     if any(one.producer.action in _MANY for one in exact):
         pool = [one for one in pool if one in exact or one.produced.is_object]
@@ -417,10 +401,7 @@ def _of_same_kind(pool: list[_Match], consumed: ConsumedValue, consumer: ToolPro
 
 
 def _references(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
-    """Return the best of the tools that only refer to an entity that no tool is about.
-
-    They must share words of their names with the consumer or the input: ``TaskHandle`` from ``ListMessageMoveTasks``.
-    """
+    """The best tools that only refer to the entity, with a word of consumer or input: ``TaskHandle`` of ``ListTasks``."""
     if not consumed.required:
         return []
     named, own = words(consumed.parameter.rpartition(".")[2])[:-1], _own_entities(consumer)[:1]
@@ -528,10 +509,7 @@ def _resolvers(consumed: ConsumedValue, consumer: ToolProfile, index: OutputInde
 
 
 def _strength(profile: ToolProfile, key: Key, consumer: ToolProfile, *, listed: bool) -> float:
-    """Return how well a tool resolves words to an entity, in [0, 1]: high for a search, lower for a text filter, low for a list.
-
-    :param listed: whether it returns the entity in a list; such a "get" counts as a list.
-    """
+    """How well a tool resolves words to an entity, in [0, 1]; a "get" that returns it in a list counts as a list."""
     if key in profile.needed_keys:
         return 0.0
     required = [value for value in profile.consumes if value.identifier and value.required and not value.context]

@@ -138,10 +138,10 @@ class Outputs:
         return innermost(prefix, self.draft.names) or ("" if self.is_operation else self.entity)
 
     def _is_outer(self, prefix: str) -> bool:
-        """Whether an object stands in no other but containers (not the user in ``value[].createdBy.user``), and is no part of one with an id of its own.
+        """Whether an object stands in no other but containers, and is no part of one with an id of its own.
 
-        A list in the one object that a tool returns is no part: the tracks of a playlist are listed by it. Found on the development half
-        of the true dependencies of examples/real.
+        The user in ``value[].createdBy.user`` is inner, the tracks of a playlist are not: a list in the one object that
+        a tool returns is listed by it. Found on the development half of the true dependencies of examples/real.
         """
         names = [self.draft.names.canonical(segment) for segment in prefix.replace("[]", "").split(".") if segment]
         if sum(name not in CONTAINER_NAMES and name not in _MANY for name in names) > 1:
@@ -179,10 +179,7 @@ class Outputs:
                 yield self._value(output, (entity, found.field), confidence, entity, is_object=is_object)
 
     def _named(self, output: Parameter, entity: str) -> Iterator[ProducedValue]:
-        """Yield the name, the path and a person's address that an output gives beside an identifier.
-
-        :param entity: whose field it is.
-        """
+        """Yield the name, the path and a person's address that an output gives beside an identifier of the entity."""
         name = self.draft.names.canonical(output.name.rpartition(".")[2])
         if entity and name in _PATH_NAMES:
             yield self._value(output, (entity, RESOURCE_NAME), 0.8, entity)
@@ -249,10 +246,7 @@ class Outputs:
                 yield self._value(named[word], (entity, "id"), _PRIMARY.get(word, _PRIMARY_CONFIDENCE), entity)
 
     def _inferred(self, *, entity_missing: bool) -> Iterator[ProducedValue]:
-        """Yield the values inferred from the name of a tool.
-
-        :param entity_missing: whether its documented outputs do not contain its own entity.
-        """
+        """Yield the values inferred from the name of a tool; its own entity where the documented outputs lack it."""
         draft, entity = self.draft, self.entity
         spoken = words(local_name(draft.tool))
         if not _LOGIN.isdisjoint(spoken) or {"log", "in"} <= set(spoken) or {"sign", "in"} <= set(spoken):

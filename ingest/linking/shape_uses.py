@@ -65,10 +65,7 @@ _PLACEHOLDER = re.compile(r"#{3,}")
 
 @lru_cache(maxsize=50_000)
 def shown_shapes(parameter: Parameter) -> tuple[ShownShape, ...]:
-    """Return the specific shapes of a parameter's values, each once; those that its document states before those of examples.
-
-    None where the document shows an example that has none of them.
-    """
+    """The specific shapes of a parameter's values, those stated first; none where an example shown has none of them."""
     found: dict[ValueShape, ShownShape] = {}
     for shown in _shapes(parameter):
         if is_specific(shown.shape) and (shown.source in _OWN or _is_possible(shown.shape, parameter)):

@@ -54,10 +54,8 @@ _names = lru_cache(maxsize=4)(lambda abbreviations: CanonicalNames(dict(abbrevia
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One segment of an HTTP path.
+    """One segment of an HTTP path: the name of a placeholder with the collection that it is an item of, or a name.
 
-    :param text: the name of a placeholder, else the canonical name of the segment.
-    :param collection: of a placeholder, the collection that it is an item of.
     :param verb: whether it is a verb after a placeholder: ``/suppliers/{supplierId}/block``.
     """
 
@@ -220,8 +218,7 @@ def _objects(tokens: list[str], names: CanonicalNames) -> list[str]:
 def systems_of(tools: Sequence[Tool], ontology: Ontology) -> list[str]:
     """Return the system of each tool, in order: ``namespace|application``, with the application from the metadata.
 
-    Of the metadata keys for the application, the one whose values several tools share is preferred. A key with a different value
-    for nearly every tool is the name of the tool.
+    Of the keys for it, one whose values several tools share is preferred: others are names of the tools.
     """
     keys = [key for key, predicate in ontology.metadata_predicates.items() if predicate == "has_system"]
     texts = [{key: text for key in keys if isinstance(text := tool.metadata.get(key), str) and text} for tool in tools]
@@ -259,9 +256,7 @@ _UNKNOWN = (".amazonaws.com", ".example.com", ".example.org", ".localhost", ".lo
 
 
 def registered_label(address: str) -> str:
-    """Return the registered label of the host of an address, lower-case, without hyphens; empty where it tells no owner: an IP
-    address, a name without a point, a host of a cloud.
-    """
+    """Return the registered label of an address's host, lower-case, without hyphens; empty where it tells no owner."""
     match = _HOST.match(address)
     host = match["host"].lower().strip(".") if match else ""
     if "." not in host or _IP_ADDRESS.fullmatch(host) or f".{host}".endswith(_UNKNOWN):

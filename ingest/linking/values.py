@@ -50,12 +50,7 @@ _GENERIC_SLOT = re.compile(r"^(?:input|output|in|out|result|arg|data|value|file|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredLinks:
-    """Declarations about tools, by tool id.
-
-    :param synonyms: the names that replace others in what is read of the tool.
-    :param context_parameters: inputs that name the surroundings of a call.
-    :param not_context_parameters: inputs that do not, whatever their frequency says.
-    """
+    """What the owner declares, by tool id: names that replace others, inputs that do or never do name surroundings."""
 
     synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
     context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -152,8 +147,7 @@ class Draft:
 class KnownEntities:
     """The entities that the inputs of a catalogue identify: of all systems, and of each.
 
-    ``subjects`` maps a system to the entities that its tools find, list or get; ``keys`` to those whose key has the
-    entity's name (``PurchaseOrder`` of a purchase order).
+    ``subjects``: those that a system's tools find, list or get; ``keys``: those whose key has their name.
     """
 
     def __init__(self, drafts: Sequence[Draft]) -> None:
@@ -304,10 +298,7 @@ def consumed_values(draft: Draft, known: KnownEntities) -> tuple[ConsumedValue, 
 
 
 def _key(draft: Draft, slot: Slot, known: KnownEntities, objects: set[str]) -> tuple[Key, float, bool]:
-    """Return the key of an input, how sure it is, and whether it identifies an entity; not sure at all of one that links nothing.
-
-    :param objects: the inputs that have fields.
-    """
+    """Return the key of an input, how sure it is (0: it links nothing), and whether it identifies an entity."""
     parameter, found = slot
     tokens = draft.names.canonical(parameter.name.rsplit(".", 1)[-1]).split()
     while len(tokens) > 1 and tokens[0] in QUALIFIERS:

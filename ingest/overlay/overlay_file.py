@@ -71,12 +71,8 @@ class ParameterRule(_Texts):
 
 
 class Requirement(Rows):
-    """Another tool that must be called first.
-
-    :param tool: its id, or its name in the same namespace.
-    :param parameter: the input that it fills, or empty.
-    :param output: its output that fills it, or empty.
-    :param required: False where the tool can also be called without it.
+    """Another tool, by id or name, that must be called first, or can be where it is not ``required``; and, where given,
+    the input that it fills, and its output that fills it.
     """
 
     tool: _Text
@@ -105,8 +101,7 @@ class NamespaceRules(Rows):
     """What is said of the namespaces that a pattern matches.
 
     :param synonyms: name → the name that replaces it.
-    :param context_parameters: inputs that name the surroundings of a call.
-    :param not_context_parameters: inputs that do not, whatever their frequency says.
+    :param context_parameters: inputs that name the surroundings of a call; the others those that do not.
     :param tools: pattern, as :mod:`fnmatch` reads it → rule.
     """
 

@@ -288,10 +288,7 @@ _ODD = re.compile(r"(?<=[^\W\d_])[015|](?=[^\W\d_])|vv|rn|I(?=[a-z])|(?<=[a-z])I
 
 
 def _look_alikes(tools: Sequence[Tool], published: Collection[str]) -> Iterator[Finding]:
-    """Yield the look-alikes among the tools of a catalogue, one a tool; near linear in their number.
-
-    :param published: ids of tools that were published before: among two alike, the other one is the look-alike.
-    """
+    """One a tool, near linear in their number; of two alike, the one that was not published is the look-alike."""
     found: dict[str, Finding] = {}
     spaces: dict[str, list[Tool]] = defaultdict(list)
     for tool in tools:
@@ -336,10 +333,7 @@ def _is_foreign(word: str, text: str) -> bool:
 
 
 def _imitations(names: Mapping[str, str], published: Collection[str]) -> dict[str, str]:
-    """Map from id to the id that it imitates: of names that look alike, those that are written less plainly or were not published.
-
-    :param names: id → the name that is compared.
-    """
+    """Map from id to the id whose name it imitates: those that are written less plainly or were not published."""
 
     def joined(text: str) -> str:
         return re.sub(r"[\s_.-]+", "_", text)
@@ -402,10 +396,7 @@ _SHORT_WORD = 3  # a word that short stands in many others
 
 
 def _risky_values(tool: Tool, own: Collection[str]) -> Iterator[Finding]:
-    """Yield the values that would send data elsewhere; of an output they are not severe.
-
-    :param own: sites that are the catalogue's own.
-    """
+    """The values that would send data elsewhere than to the catalogue's own sites; of an output they are not severe."""
     servers = [*(tool.call.servers if tool.call is not None else ())]
     servers += [str(tool.metadata.get(key, "")) for key in ("server", "base_url", "baseUrl", "url", "host")]
     known = {*own, *(_site_of(host) for server in servers for host in _hosts_in(server))}

@@ -33,12 +33,8 @@ _LEFT = 500  # tools that are no longer among the documents
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """One release of a tool.
+    """One release of a tool, by the :func:`content_hash` of its document, at a time of UTC in ISO 8601.
 
-    :param tool: its id.
-    :param sha256: of its content, see :func:`content_hash`.
-    :param by: who released it.
-    :param at: when, ISO 8601 in UTC.
     :param rules: names of the rules whose findings were known then.
     """
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ingest.linking.subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
-from ingest.word_lists import word_groups, word_list, word_patterns
+from ingest.word_lists import word_groups, word_list, word_rows
 from ontology.names import identified_entity, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
@@ -60,7 +60,7 @@ _OF_PHRASE = {"email address": "email", "mail address": "email"} | {
 _ARTICLES = r"^(?:\W|required|optional|output only|immutable|the|an?|this|its|your|unique|list of|\[output only\])*"
 _DESCRIBED_AS = [
     (kind, re.compile(_ARTICLES + pattern))
-    for kind, _, pattern in (row.partition(" ") for row in word_patterns("linking", "kinds_described"))
+    for kind, _, pattern in (row.partition(" ") for row in word_rows("linking", "kinds_described"))
 ]
 _OR_KIND = re.compile(
     r"^[^.,;:]{0,60}?\bor (?:the |an? |full |its )*(?P<kind>amazon resource name|arn|id|name|url|uuid|key|email)\b"

@@ -49,7 +49,7 @@ from ingest.linking.values import (
     is_resource,
     naming_field,
 )
-from ingest.word_lists import word_list, word_sets
+from ingest.word_lists import word_list, word_rows
 from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
@@ -59,7 +59,7 @@ _KEY_ORDER = "uid uuid sid key slug sku handle number code login username name t
 _PRIMARY = {"name": 0.5, "title": 0.35}
 _PRIMARY_CONFIDENCE = 0.65
 _PATH_NAMES = frozenset(("name", "resource name"))
-_OPERATION = tuple(word_sets("linking", "operation_fields"))
+_OPERATION = [frozenset(fields.split()) for fields in word_rows("linking", "operation_fields")]
 _MANY = frozenset(("value", "result", "*"))
 _LOGIN = word_list("linking", "login_words")
 _TYPE_NOISE = word_list("linking", "type_noise")

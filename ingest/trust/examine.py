@@ -352,45 +352,40 @@ def _imitations(names: Mapping[str, str], published: Collection[str]) -> dict[st
 
 # Values that a document proposes for a call and that would send data elsewhere: defaults, examples and allowed values.
 _SECRET = r"secret|password|passwd|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|auth|cookie|session|aws_|env\b|environ"
-_VALUE_RULES = (
-    (
-        re.compile(
-            r"^\s{0,20}(?:(?:java|vb|live)script:|data:(?:text/html|application/(?:x-)?javascript)[;,])\S",
-            re.IGNORECASE,
+# Name of a rule, what it finds, and the expression that does.
+_VALUE_RULES = [
+    (rule, why, re.compile(pattern))
+    for rule, why, pattern in (
+        (
+            "code",
+            "it is an address that runs a program",
+            r"(?i)^\s{0,20}(?:(?:java|vb|live)script:|data:(?:text/html|application/(?:x-)?javascript)[;,])\S",
         ),
-        "code",
-        "it is an address that runs a program",
-    ),
-    (
-        re.compile(
-            r"(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}", re.IGNORECASE
+        (
+            "punycode",
+            "its host is written with letters that are taken for others",
+            r"(?i)(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}",
         ),
-        "punycode",
-        "its host is written with letters that are taken for others",
-    ),
-    (
-        re.compile(
+        (
+            "shell",
+            "it runs a command",
             r"\$\(\s?[a-z][^)]{2,200}\)|`\s?(?:cat|curl|wget|env|printenv|whoami|bash|sh|nc|base64)\b[^`]{0,200}`|"
-            r"(?:[;|&]\s?|^)(?:curl|wget|nc|bash|sh|powershell|rm -rf|python3? -c)\s[^\s]|\|\s?(?:bash|sh)\b"
+            r"(?:[;|&]\s?|^)(?:curl|wget|nc|bash|sh|powershell|rm -rf|python3? -c)\s[^\s]|\|\s?(?:bash|sh)\b",
         ),
-        "shell",
-        "it runs a command",
-    ),
-    (
-        re.compile(
-            r"\.ssh/|\bid_(?:rsa|ed25519|ecdsa)\b|/etc/(?:passwd|shadow|sudoers)|\.aws/credentials|\.docker/config\.json|\.kube/config|"
-            r"\.netrc\b|\.pgpass|\.git-credentials|\.npmrc|\.bash_history|/proc/self/environ|/var/run/secrets|(?:^|[/\s\"'])\.env\b",
-            re.IGNORECASE,
+        (
+            "secret-file",
+            "it names a file that holds secrets",
+            r"(?i)\.ssh/|\bid_(?:rsa|ed25519|ecdsa)\b|/etc/(?:passwd|shadow|sudoers)|\.aws/credentials|\.docker/config\.json|"
+            r"\.kube/config|\.netrc\b|\.pgpass|\.git-credentials|\.npmrc|\.bash_history|/proc/self/environ|/var/run/secrets|"
+            r"(?:^|[/\s\"'])\.env\b",
         ),
-        "secret-file",
-        "it names a file that holds secrets",
-    ),
-    (
-        re.compile(rf"(?:\{{\{{|\$\{{|<%=?|%|\$)[^{{}}%\s]{{0,100}}(?:{_SECRET})", re.IGNORECASE),
-        "secret-placeholder",
-        "a client that fills placeholders puts a secret there",
-    ),
-)
+        (
+            "secret-placeholder",
+            "a client that fills placeholders puts a secret there",
+            rf"(?i)(?:\{{\{{|\$\{{|<%=?|%|\$)[^{{}}%\s]{{0,100}}(?:{_SECRET})",
+        ),
+    )
+]
 _LONGEST = 20_000
 _SHORT_WORD = 3  # a word that short stands in many others
 
@@ -411,7 +406,7 @@ def _risky_values(tool: Tool, own: Collection[str]) -> Iterator[Finding]:
             values += ((f"enum[{at}]", each, alone and each != default) for at, each in enumerate(parameter.enum))
             for key, value, is_sent in values:
                 place, text = f"{title}[{number}].{key}", value[:_LONGEST]
-                tried = ((pattern.search(text), rule, why) for pattern, rule, why in _VALUE_RULES)
+                tried = ((pattern.search(text), rule, why) for rule, why, pattern in _VALUE_RULES)
                 found = [(match.span(), rule, why) for match, rule, why in tried if match]
                 for span, rule, why in [*found, *(_foreign_hosts(text, known, words) if is_sent else ())]:
                     severe = title == "parameters"

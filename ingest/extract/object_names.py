@@ -90,8 +90,11 @@ def parse_title(name: str, abbreviations: Mapping[str, str]) -> Title:
     Title(verbs=('send',), target='invoice', others=('customer',))
     """
     tokens = words(name)[:_MAX_NAME_WORDS]
-    verbs, tokens = _leading_verbs(tokens)
-    if not verbs and len(tokens) > 1 and tokens[-1] in _LAST_VERBS and tokens[-1] == action(tokens[-1]):
+    verbs: list[str] = []
+    if tokens and action(tokens[0]) and not (tokens[0] in _MOSTLY_NOUNS and len(tokens) > 1):
+        end = 3 if len(tokens) > 2 and tokens[1] in ("or", "and") and action(tokens[2]) else 1  # createOrUpdate
+        verbs, tokens = [action(verb) for verb in tokens[:end:2]], tokens[end:]
+    elif len(tokens) > 1 and tokens[-1] in _LAST_VERBS and tokens[-1] == action(tokens[-1]):
         verbs, tokens = [tokens[-1]], tokens[:-1]
     application: list[str] = []
     if not verbs:
@@ -133,15 +136,6 @@ def parse_path(tool: Tool) -> Title | None:
 def _title(verbs: Sequence[str], target: str, objects: Sequence[str]) -> Title:
     others = dict.fromkeys(name for name in objects if name != target)
     return Title(verbs=tuple(verbs), target=target, others=tuple(others))
-
-
-def _leading_verbs(tokens: list[str]) -> tuple[list[str], list[str]]:
-    """Return the verb at the start of a name, or both verbs of "create or update", and the remaining words."""
-    if not tokens or not action(tokens[0]) or (tokens[0] in _MOSTLY_NOUNS and len(tokens) > 1):
-        return [], tokens
-    if len(tokens) > 2 and tokens[1] in ("or", "and") and action(tokens[2]):
-        return [action(tokens[0]), action(tokens[2])], tokens[3:]
-    return [action(tokens[0])], tokens[1:]
 
 
 def _groups(tokens: list[str]) -> list[list[str]]:

@@ -114,23 +114,6 @@ class _Word(NamedTuple):
     tag: str
 
 
-def _noun_phrases(doc: Any, prefix_chars: int) -> dict[int, Phrase]:
-    """Map from the index of the head token to its phrase."""
-    found: dict[int, Phrase] = {}
-    for token in doc:
-        if token.idx < prefix_chars or token.tag_ not in _NOUN_TAGS or _inside_compound(token, doc):
-            continue
-        if token.lower_ == "order" and token.dep_ == "pobj" and token.i and doc[token.i - 1].lower_ == "in":
-            continue  # "in order to"
-        end = token.idx + len(token.text)
-        if doc.text[token.idx - 1 : token.idx] in _QUOTES and doc.text[end : end + 1] in _QUOTES:
-            continue  # a literal such as 'JFK'
-        phrase = _phrase(_words(doc, _leftmost(token, doc, prefix_chars), token.i), doc.text)
-        if phrase is not None:
-            found[token.i] = phrase
-    return found
-
-
 def _inside_compound(token: Any, doc: Any) -> bool:
     """Whether a later noun of the same phrase is the head."""
     following = token.i + 1
@@ -225,7 +208,18 @@ class _Tree:
     def __init__(self, doc: Any, prefix_chars: int) -> None:
         self.doc = doc
         self.prefix_chars = prefix_chars
-        self.phrases = _noun_phrases(doc, prefix_chars)
+        self.phrases: dict[int, Phrase] = {}  # by the index of the head token
+        for token in doc:
+            if token.idx < prefix_chars or token.tag_ not in _NOUN_TAGS or _inside_compound(token, doc):
+                continue
+            if token.lower_ == "order" and token.dep_ == "pobj" and token.i and doc[token.i - 1].lower_ == "in":
+                continue  # "in order to"
+            end = token.idx + len(token.text)
+            if doc.text[token.idx - 1 : token.idx] in _QUOTES and doc.text[end : end + 1] in _QUOTES:
+                continue  # a literal such as 'JFK'
+            phrase = _phrase(_words(doc, _leftmost(token, doc, prefix_chars), token.i), doc.text)
+            if phrase is not None:
+                self.phrases[token.i] = phrase
 
     def finding(self) -> Finding:
         by, found = self.prefix_chars, self.phrases.values()

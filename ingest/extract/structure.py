@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import dropwhile, islice
 from typing import Any, NamedTuple
 
@@ -64,37 +64,33 @@ def structural_triples(tool: Tool, ontology: Ontology, extractor_name: str) -> l
 
     :param extractor_name: versioned name of the extractor, for the provenance.
     """
-    head, found = (tool.id, "tool"), list(_parameter_triples(tool, ontology, extractor_name))
+    head, context, values_left = (tool.id, "tool"), path_context(tool), _MAX_VALUES_PER_TOOL
+    evidence = partial(Evidence, tool.id, extractor_name)
+    found: list[Triple] = []
+    kinds = (("parameters", "has_parameter", tool.parameters), ("returns", "returns", tool.returns))
+    for kind, predicate, parameter in ((kind, has, one) for kind, has, listed in kinds for one in listed):
+        name = documented_name(parameter, context, output=kind == "returns")
+        if not canonical_name(name):
+            continue
+        node, source = (name, "parameter"), evidence(f"{kind}.{parameter.name}")
+        found.append(source.triple(head, predicate, node))
+        for value in islice(filter(_is_name, parameter.enum), min(_MAX_VALUES, values_left)):
+            values_left -= 1
+            found.append(source.triple(node, "has_value", (value, "value")))
+        for one in _references(parameter, context, name, ontology.abbreviations):
+            at = evidence("metadata.path") if one.phrase == _PATH else source
+            entity = one.entity, "business_object"
+            found.append(at.triple(node, one.predicate, entity, one.confidence, one.span, one.phrase))
     for predicate, value, field in _declared(tool, ontology):
         tail = value, ontology.predicates[predicate].range[0]
-        found.append(Evidence(tool.id, extractor_name, field).triple(head, predicate, tail))
-    source = Evidence(tool.id, extractor_name, "depends_on")
-    for one in tool.depends_on:
-        found.append(source.triple(head, "depends_on", (one.tool, "tool"), phrase=one.reason))
+        found.append(evidence(field).triple(head, predicate, tail))
+    for needed in tool.depends_on:
+        tail = needed.tool, "tool"
+        found.append(evidence("depends_on").triple(head, "depends_on", tail, phrase=needed.reason))
     return [triple for triple in found if ontology.allows(triple.head_type, triple.predicate, triple.tail_type)]
 
 
 _MAX_VALUES, _MAX_VALUES_PER_TOOL = 20, 200  # allowed values read per parameter and per tool
-
-
-def _parameter_triples(tool: Tool, ontology: Ontology, extractor: str) -> Iterator[Triple]:
-    context = path_context(tool)
-    values_left = _MAX_VALUES_PER_TOOL
-    kinds = (("parameters", "has_parameter", tool.parameters), ("returns", "returns", tool.returns))
-    for kind, predicate, listed in kinds:
-        for parameter in listed:
-            name = documented_name(parameter, context, output=kind == "returns")
-            if not canonical_name(name):
-                continue
-            node, source = (name, "parameter"), Evidence(tool.id, extractor, f"{kind}.{parameter.name}")
-            yield source.triple((tool.id, "tool"), predicate, node)
-            for value in islice(filter(_is_name, parameter.enum), min(_MAX_VALUES, values_left)):
-                values_left -= 1
-                yield source.triple(node, "has_value", (value, "value"))
-            for found in _references(parameter, context, name, ontology.abbreviations):
-                at = Evidence(tool.id, extractor, "metadata.path") if found.phrase == _PATH else source
-                object_ = (found.entity, "business_object")
-                yield at.triple(node, found.predicate, object_, found.confidence, found.span, found.phrase)
 
 
 _IDENTIFIER_NAMES = vocabulary("identifier_names")

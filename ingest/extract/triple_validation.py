@@ -65,8 +65,7 @@ class _Document:
     """One tool's document, prepared once for all of its triples."""
 
     def __init__(self, tool: Tool, ontology: Ontology) -> None:
-        self.tool = tool
-        self.ontology = ontology
+        self.tool, self.ontology = tool, ontology
         self._canonical: dict[str, str] = {}
         self.titles = {self.canonical(text) for text in (tool.id, tool.name, tool.title)} - {""}
         self.texts = field_texts(tool)

@@ -124,8 +124,6 @@ _Between: TypeAlias = tuple[str, str, str]  # head, tail and key of an edge betw
 
 @dataclass(slots=True)
 class _Evidence:
-    """Collector of the evidence of one edge between tools."""
-
     predicate: str
     confidence: float = 0.0
     provenance: set[Provenance] = field(default_factory=set)

@@ -169,12 +169,10 @@ class _ExtractionCodec:
     """The JSON of an extraction, its triples in columns."""
 
     def dump_json(self, value: Extraction) -> bytes:
-        """Return the bytes of an extraction."""
         rest: bytes = json_codec(Extraction).dump_json(replace(value, triples=()))
         return rest + b"\n" + TripleTable.of(value.triples).to_json()
 
     def validate_json(self, data: bytes) -> Extraction:
-        """Return the extraction of its bytes."""
         rest, _, table = data.partition(b"\n")
         extraction: Extraction = json_codec(Extraction).validate_json(rest)
         return replace(extraction, triples=TripleTable.from_json(table))

@@ -197,7 +197,6 @@ class Tool:
                 yield key, schema
 
     def _row(self) -> dict[str, Any]:
-        """Return the JSON form without the schemas."""
         row: dict[str, Any] = {
             "id": self.id,
             "name": self.name,

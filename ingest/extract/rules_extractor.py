@@ -113,8 +113,6 @@ def _extract(chunk: Sequence[Tool]) -> list[Extraction]:
 
 
 class _ChunkExtractor:
-    """Extracts chunks of tools with one language model."""
-
     def __init__(self, ontology: Ontology, model: str) -> None:
         self.ontology = ontology
         self.parser = SentenceParser(model)
@@ -190,7 +188,6 @@ def _capability(
 
 
 def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
-    """Yield the sentences that are parsed, each with its field."""
     for field, text in (("name", tool.name), ("metadata.title", tool.metadata.get("title"))):
         if isinstance(text, str) and " " in text.strip():
             # "Service: Operation": the service is in the metadata.

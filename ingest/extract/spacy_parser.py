@@ -278,7 +278,6 @@ class _Tree:
                     yield from self._objects(other)
 
     def _coordinated(self, token: Any) -> Iterator[Phrase]:
-        """Yield the phrases of a token and of the tokens coordinated with it."""
         for member in (token, *list(token.conjuncts)[:_MAX_CONJUNCTS]):
             if member.i >= token.i and (phrase := self._named(member)) is not None:
                 yield phrase

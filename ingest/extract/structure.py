@@ -223,7 +223,6 @@ def _references(
 def _identified(
     parameter: Parameter, context: PathContext, name: str, abbreviations: Mapping[str, str]
 ) -> Iterator[_Reference]:
-    """Yield the objects that the name, the place in the path and the description say."""
     tokens, own = words(name), words(parameter.name)
     tail = tokens[-1] if tokens else ""
     entity = _object(identified_entity(name, abbreviations).split(), {})

@@ -62,8 +62,6 @@ def validate(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extra
 
 
 class _Document:
-    """One tool's document, prepared once for all of its triples."""
-
     def __init__(self, tool: Tool, ontology: Ontology) -> None:
         self.tool, self.ontology = tool, ontology
         self._canonical: dict[str, str] = {}
@@ -175,7 +173,6 @@ class _Document:
         return ""
 
     def _conflict(self, triple: Triple) -> str:
-        """Return what the document declares otherwise, or empty."""
         predicate, head, tail = triple.predicate, self.canonical(triple.head), self.canonical(triple.tail)
         if predicate == "has_parameter":
             return "" if tail in self.inputs else f"the tool has no input {triple.tail!r}"

@@ -201,7 +201,6 @@ class IdentifierReader:
         return next((step for step in self.steps if step.placeholder and step.text == parameter.name), None)
 
     def _by_name(self, parameter: Parameter) -> Identifier | None:
-        """Identify by the name: ``purchase_order_id``."""
         entity, field = split_identifier(parameter.name, self.names)
         if not entity:
             return None

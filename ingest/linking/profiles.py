@@ -204,7 +204,6 @@ class Outputs:
             yield self._value(output, (ANY_PERSON, kind), 0.7, self.entity)
 
     def _plain(self, output: Parameter) -> Iterator[ProducedValue]:
-        """Yield the values of an output that is no identifier."""
         family = type_family(output.type)
         if family == "boolean":
             return

@@ -116,7 +116,6 @@ def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
 
 
 def _values(parameter: Parameter) -> Iterator[tuple[str, str]]:
-    """Yield the values that a document shows, each with its source."""
     for source, text in (("example", parameter.example), ("default", parameter.default)):
         yield from ((value, source) for value in _parts(text))
     for match in _LEAD.finditer(parameter.description[:_MAX_CHARS]):

@@ -200,7 +200,6 @@ def _from_name(name: str, names: CanonicalNames) -> tuple[str, list[str]]:
 
 
 def _phrase(tokens: list[str]) -> list[str]:
-    """Return the words before the first preposition."""
     return tokens[: next((i for i, token in enumerate(tokens) if token in _PREPOSITIONS), len(tokens))]
 
 

@@ -81,8 +81,6 @@ def apply_overlays(overlays: Sequence[Overlay], tools: Sequence[Tool], ontology:
 
 
 class _Applied:
-    """The catalogue while rules are applied to it."""
-
     def __init__(self, tools: Sequence[Tool], ontology: Ontology) -> None:
         self._abbreviations = ontology.abbreviations
         self._tools = {tool.id: tool for tool in tools}
@@ -98,7 +96,6 @@ class _Applied:
         self._warnings: dict[str, None] = {}
 
     def namespace(self, pattern: Located, rules: NamespaceRules) -> None:
-        """Apply the rules of a namespace, or of all that its pattern matches."""
         names = [name for name in self._namespaces if _matches(pattern, (name,))]
         if not names:
             self._unused(pattern, "namespace", self._namespaces)
@@ -151,7 +148,6 @@ class _Applied:
         self._requirements += ((id_, one) for one in rule.depends_on)
 
     def result(self, overlays: Sequence[Overlay]) -> AppliedOverlays:
-        """Return the catalogue after all rules."""
         dependencies = self._required()
         kept = {id_: tool for id_, tool in self._tools.items() if id_ not in self._hidden}
         left_out = {name for id_ in self._hidden for name in (id_, self._tools[id_].name)}

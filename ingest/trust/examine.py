@@ -151,8 +151,6 @@ _LONG_KEY = 60  # chosen, not tuned: a key that long is a text
 
 
 class _Field(NamedTuple):
-    """A text of a tool and its place in the tool's JSON form."""
-
     field: str
     text: str
     role: _Role

@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ingest.tool_cache import ToolCache, json_codec
 from ingest.trust.hidden_characters import (
-    HiddenRun,
     bidirectional_runs,
     invisible_runs,
     is_mixed,
@@ -218,23 +217,21 @@ def _walk(place: str, value: Any, role: _Role) -> Iterator[_Field]:
 
 
 _MOST_OF_A_FIELD = 20  # findings
-_HIDDEN: tuple[tuple[FindingKind, Callable[[str], list[HiddenRun]], str, str], ...] = (
-    ("invisible-characters", invisible_runs, "hidden", "characters that nobody sees stand in the text"),
-    (
-        "bidirectional-characters",
-        bidirectional_runs,
-        "reordered",
-        "controls show the text in another order than it is stored",
-    ),
-)
 
 
 def _hidden_characters(tool: Tool) -> Iterator[Finding]:
     for place, text, role in _fields(tool):
-        for kind, runs_in, rule, why in _HIDDEN if not text.isascii() else ():
-            for start, end, severe in runs_in(text)[:_MOST_OF_A_FIELD]:
-                severe = severe or role in ("name", "value")
-                yield _finding(kind, tool, place, text, (start, end), rule, why, severe=severe)
+        surely = role in ("name", "value")
+        for start, end, severe in invisible_runs(text)[:_MOST_OF_A_FIELD]:
+            why, span, severe = "characters that nobody sees stand in the text", (start, end), severe or surely
+            yield _finding("invisible-characters", tool, place, text, span, "hidden", why, severe=severe)
+        for start, end, severe in bidirectional_runs(text)[:_MOST_OF_A_FIELD]:
+            why, span, severe = (
+                "controls show the text in another order than it is stored",
+                (start, end),
+                severe or surely,
+            )
+            yield _finding("bidirectional-characters", tool, place, text, span, "reordered", why, severe=severe)
 
 
 _END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")

@@ -13,15 +13,17 @@ Google, Kubernetes, TMDB and Spotify). Whoever must be sure writes a policy. The
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
+from egotools import values
 from egotools.call import Call
 from ontology.files import read_yaml
 from ontology.names import is_noun, is_verb, is_word, words
+from ontology.tool import Tool
 
 __all__ = ["Effect", "effect_of", "known_effect_of"]
 
@@ -66,32 +68,8 @@ _VARIABLE = re.compile(r"\{[^{}]*\}")
 _FUNCTION_ARGUMENTS = re.compile(r"\([^()]*\)")  # of OData: Delete(id={id})
 _PARTS = re.compile("[/:;=]")
 
-
-class _Parameter(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def enum(self) -> Sequence[str]: ...
-
-    @property
-    def required(self) -> bool: ...
-
-
-class Described(Protocol):
-    """A tool as far as its effects depend on it: of a catalogue, or of an answer."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def call(self) -> Call | None: ...
-
-    @property
-    def parameters(self) -> Sequence[_Parameter]: ...
-
-    @property
-    def metadata(self) -> Mapping[str, Any]: ...
+Described: TypeAlias = Tool | values.Tool
+"""A tool of a catalogue, or of an answer."""
 
 
 def effect_of(tool: Described) -> Effect:

@@ -226,9 +226,8 @@ def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> tuple[dict
     ordinary word.
     """
     meanings: dict[str, dict[str, str]] = defaultdict(dict)
-    texts: dict[
-        str, str
-    ] = {}  # with the first tool of each: the tools of a document repeat the descriptions of their fields
+    # With the first tool of each: the tools of a document repeat the descriptions of their fields.
+    texts: dict[str, str] = {}
     for tool in tools:
         described = (parameter.description for parameter in (*tool.parameters, *tool.returns))
         for text in (tool.description, *described):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -145,7 +145,7 @@ def shape_uses(tools: Iterable[Tool], ontology: Ontology) -> list[ShapeUse]:
     """
     found: list[ShapeUse] = []
     shown_of: defaultdict[tuple[str, str, str], dict[ShownShape, None]] = defaultdict(dict)
-    silent: list[tuple[tuple[str, str, str], Parameter, Callable[..., ShapeUse]]] = []
+    silent: list[tuple[tuple[str, str, str], Parameter, partial[ShapeUse]]] = []
     for tool in tools:
         reader = IdentifierReader(tool, ontology)
         for parameter, output in (*((one, False) for one in tool.parameters), *((one, True) for one in tool.returns)):

@@ -40,10 +40,8 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceHealth:
-    """The tools of one namespace that need their owner. Tools are given by their ids, sorted.
+    """The tools of one namespace that need their owner, by their ids, sorted; ``tools`` is the number of all.
 
-    :param owner: of the source, or empty.
-    :param tools: number of all tools.
     :param without_outputs: tools whose document names no field of the answer; what deletes needs none.
     :param near_duplicates: groups of tools that their documents hardly tell apart.
     :param cut: tools of which a text was too long or a schema too large or too deep to keep whole.
@@ -69,11 +67,9 @@ class RejectedTools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripleReport:
-    """The triples.
+    """The triples: predicate → count of those ``kept``, before equal ones were merged, and why tools ``failed``, by id.
 
-    :param kept: predicate → count, before equal triples were merged.
     :param rejected_examples: (head, predicate, tail, reason, detail), at most 20.
-    :param tools_failed: tool id → why its extraction failed.
     """
 
     kept: dict[str, int]
@@ -84,12 +80,8 @@ class TripleReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayReport:
-    """What the overlay files did.
-
-    :param files: (name, SHA-256) in the order in which they were applied.
-    :param hidden: ids of the tools that they leave out.
-    :param changes: kind of change → number of tools.
-    :param warnings: ``FILE:LINE: …`` for each rule that matches nothing.
+    """What the overlay files did: (name, SHA-256) in their order, ids of hidden tools, kind of change → number of tools,
+    and ``FILE:LINE: …`` for each rule that matches nothing.
     """
 
     files: tuple[tuple[str, str], ...]
@@ -154,9 +146,6 @@ def _codec() -> TypeAdapter[BuildReport]:
     return TypeAdapter(BuildReport)
 
 
-# In the store.
-
-
 def report_file(store: Path, name: str) -> Path:
     """Return the path of a report in a store; ``<snapshot id>.json`` is the name of a build report."""
     return store / "reports" / name
@@ -209,9 +198,6 @@ def build_report_from(row: Any) -> BuildReport:
         raise InvalidArgumentError(problem, subject=subject, remedy="Build again") from error
 
 
-# Of a build.
-
-
 def make_report(
     *,
     snapshot_id: str,
@@ -242,7 +228,7 @@ def make_report(
         ),
         triples=TripleReport(
             kept=dict(sorted(build.kept.items())),
-            rejected_by_reason=_counts(one.reason for one in rejected),
+            rejected_by_reason=dict(sorted(Counter(one.reason for one in rejected).items())),
             rejected_examples=tuple((*one.triple.key, one.reason, one.detail) for one in rejected[:_EXAMPLES]),
             tools_failed=build.failed,
         ),
@@ -263,10 +249,6 @@ def make_report(
     )
 
 
-def _counts(names: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(names).items()))
-
-
 def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build: GraphBuild) -> OverlayReport | None:
     """Return what overlay files did; None without any."""
     if not overlays:
@@ -279,32 +261,27 @@ def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build:
     )
 
 
-# What the owners of the tools can improve.
-
-
 def catalog_health(tools: Iterable[Tool]) -> tuple[NamespaceHealth, ...]:
     """Return the health of each namespace, sorted by namespace. Time is linear in the tools."""
     by_namespace: defaultdict[str, list[Tool]] = defaultdict(list)
     for tool in sorted(tools, key=lambda tool: tool.id):
         by_namespace[tool.namespace].append(tool)
-    return tuple(
-        NamespaceHealth(
+    health = []
+    for namespace, found in sorted(by_namespace.items()):
+        # A successful deletion has nothing to answer.
+        answering = [tool for tool in found if tool.call is None or tool.call.method != "DELETE"]
+        one = NamespaceHealth(
             namespace=namespace,
             owner=next((str(tool.metadata["owner"]) for tool in found if tool.metadata.get("owner")), ""),
             tools=len(found),
             without_description=tuple(tool.id for tool in found if not tool.description.strip()),
-            without_outputs=tuple(tool.id for tool in found if not tool.returns and not _deletes(tool)),
+            without_outputs=tuple(tool.id for tool in answering if not tool.returns),
             near_duplicates=_near_duplicates(found),
             deprecated=tuple(tool.id for tool in found if tool.metadata.get("deprecated") is True),
             cut=tuple(tool.id for tool in found if tool.metadata.get("cut")),
         )
-        for namespace, found in sorted(by_namespace.items())
-    )
-
-
-def _deletes(tool: Tool) -> bool:
-    """Whether a successful call has nothing to answer."""
-    return tool.call is not None and tool.call.method == "DELETE"
+        health.append(one)
+    return tuple(health)
 
 
 _FEWEST_WORDS = 5  # a shorter text says too little to be compared
@@ -313,18 +290,15 @@ _VERSION = re.compile(r"v\d+(?:(?:alpha|beta|preview)\d*)?|alpha|beta")  # a pre
 
 
 def _near_duplicates(tools: Sequence[Tool]) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of tools of one namespace that have one method and path, and the same name and inputs, or the same words in title
-    and description, but for spelling, articles and versions.
-
-    :param tools: sorted by id.
-    """
+    """Groups with one method and path, and the same name and inputs, or the same words but for spelling and version."""
     groups: dict[object, list[Tool]] = {}
     for tool in tools:
-        call = str(tool.metadata.get("method", "")).upper(), _segments(tool)
+        path = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")
+        segments = tuple(part for part in path if part and not _VERSION.fullmatch(part))
+        call = str(tool.metadata.get("method", "")).upper(), segments
         inputs = frozenset(" ".join(words(parameter.name)) for parameter in tool.parameters)
-        content = frozenset(
-            _telling(f"{tool.title} {tool.description}" if tool.title != tool.name else tool.description)
-        )
+        title = f"{tool.title} " if tool.title != tool.name else ""
+        content = frozenset(_telling(title + tool.description))
         keys: list[object] = [(call, tuple(sorted(_telling(tool.name))), inputs)]
         if tool.description and len(content) >= _FEWEST_WORDS:
             keys.append((call, content))
@@ -332,15 +306,8 @@ def _near_duplicates(tools: Sequence[Tool]) -> tuple[tuple[str, ...], ...]:
         group.append(tool)
         for key in keys:
             groups.setdefault(key, group)
-    found = {tuple(tool.id for tool in group) for group in groups.values() if len(group) > 1}
-    return tuple(sorted(found))
+    return tuple(sorted({tuple(tool.id for tool in group) for group in groups.values() if len(group) > 1}))
 
 
 def _telling(text: str) -> list[str]:
     return [word for word in words(text) if word not in _ARTICLES and not _VERSION.fullmatch(word)]
-
-
-def _segments(tool: Tool) -> tuple[str, ...]:
-    """Return the segments of a path without versions, placeholders as ``{}``; empty without a path."""
-    parts = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")
-    return tuple(part for part in parts if part and not _VERSION.fullmatch(part))

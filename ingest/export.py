@@ -108,17 +108,14 @@ def export_graph(graph: nx.MultiDiGraph[str], path: Path) -> None:
 
     :raises StorageError: when the file cannot be written.
     """
-    remedy = "Check that the folder exists, can be written and has free space"
+    attributes = json.dumps({str(key): value for key, value in sorted(graph.graph.items())}, ensure_ascii=False)
+    edges = ({"source": row.pop("head"), "target": row.pop("tail"), **row} for row in edge_rows(graph))
     with (
-        disk_errors(path, remedy=remedy),
+        disk_errors(path, remedy="Check that the folder exists, can be written and has free space"),
         replacing(path) as temporary,
         temporary.open("w", encoding="utf-8", newline="\n") as file,
     ):
-        attributes = {str(key): value for key, value in sorted(graph.graph.items())}
-        edges = ({"source": row.pop("head"), "target": row.pop("tail"), **row} for row in edge_rows(graph))
-        file.write(
-            f'{{"directed": true, "multigraph": true, "graph": {json.dumps(attributes, ensure_ascii=False)},\n"nodes": ['
-        )
+        file.write(f'{{"directed": true, "multigraph": true, "graph": {attributes},\n"nodes": [')
         file.writelines(_lines(node_rows(graph)))
         file.write('\n],\n"edges": [')
         file.writelines(_lines(edges))

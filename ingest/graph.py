@@ -1,31 +1,129 @@
-"""The ToolGraph: the directed, typed multigraph of canonical triples, with evidence on every edge."""
+"""Triples in columns, and the ToolGraph made of them: the directed, typed multigraph of canonical triples, with evidence on every edge."""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TypeAlias
+from operator import attrgetter
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ingest.linking.derived_edge import DerivedEdge
-from ingest.triple_table import HEAD, PHRASE, PREDICATE, TAIL, TOOL, TripleTable
+from ingest.linking.edges import DerivedEdge
 from ontology.tool import Tool, tool_text
 from ontology.tool_graph import OVERLAY, Aliases, NodeAttributes, Provenance, SurfaceForms, ToolGraph, Triple
 
+HEAD, TAIL, PREDICATE, PHRASE, TOOL, FIELD, EXTRACTOR, START, END = range(9)
+"""The rows of :attr:`TripleTable.columns`."""
+_ENDS = (attrgetter("head_type", "head"), attrgetter("tail_type", "tail"))
+_PLACE = ("tool_id", "field", "extractor", "start", "end")
+_TEXTS = [attrgetter(name) for name in ("predicate", "phrase", *(f"provenance.{each}" for each in _PLACE[:3]))]
+_PLACES = [attrgetter(f"provenance.{each}") for each in _PLACE[3:]]
+_T = TypeVar("_T", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TripleTable(Sequence[Triple]):
+    """Triples, each made when it is read.
+
+    :param ends: distinct ``(type, name)`` of heads and tails.
+    :param texts: distinct predicates, phrases, tool ids, fields and extractors.
+    :param columns: numbers of ends and of texts, and the places in the fields, int32 [9, triples].
+    :param confidences: float64 [triples], in [0, 1].
+    """
+
+    ends: Sequence[tuple[str, str]]
+    texts: Sequence[str]
+    columns: NDArray[np.int32]
+    confidences: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, triples: Iterable[Triple]) -> TripleTable:
+        """The table of some triples, in their order; of a table itself."""
+        if isinstance(triples, TripleTable):
+            return triples
+        rows, ends, texts = list(triples), dict[tuple[str, str], int](), dict[str, int]()
+        columns = [
+            *(_numbers(map(read, rows), ends) for read in _ENDS),
+            *(_numbers(map(read, rows), texts) for read in _TEXTS),
+            *(list(map(read, rows)) for read in _PLACES),
+        ]
+        confidences = np.asarray([one.confidence for one in rows], dtype=np.float64)
+        return cls(list(ends), list(texts), np.asarray(columns, dtype=np.int32), confidences)
+
+    @classmethod
+    def joined(cls, tables: Sequence[TripleTable]) -> TripleTable:
+        """The triples of several tables, one table after another; of one table at least."""
+        ends, texts, parts = dict[tuple[str, str], int](), dict[str, int](), []
+        for table in tables:
+            of_end = np.asarray(_numbers(table.ends, ends), dtype=np.int32)[table.columns[:PREDICATE]]
+            of_text = np.asarray(_numbers(table.texts, texts), dtype=np.int32)[table.columns[PREDICATE:START]]
+            parts.append(np.concatenate((of_end, of_text, table.columns[START:])))
+        confidences = np.concatenate([table.confidences for table in tables])
+        return cls(list(ends), list(texts), np.concatenate(parts, axis=1), confidences)
+
+    def chosen(self, mask: NDArray[np.bool_]) -> TripleTable:
+        """Some of the triples; ``mask`` is bool [triples]."""
+        return TripleTable(self.ends, self.texts, self.columns[:, mask], self.confidences[mask])
+
+    def by_predicate(self) -> Counter[str]:
+        """How many triples have each predicate."""
+        return Counter(map(self.texts.__getitem__, self.columns[PREDICATE].tolist()))
+
+    def to_json(self) -> bytes:
+        """The table as JSON; :meth:`from_json` reads it."""
+        values = (self.ends, self.texts, self.columns.tolist(), self.confidences.tolist())
+        return json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+    @classmethod
+    def from_json(cls, data: bytes) -> TripleTable:
+        """The table of its JSON form.
+
+        :raises ValueError: for other bytes.
+        """
+        ends, texts, columns, confidences = json.loads(data.decode("utf-8", "surrogatepass"))
+        numbers = np.asarray(columns, np.int32)
+        return cls([(kind, name) for kind, name in ends], texts, numbers, np.asarray(confidences, np.float64))
+
+    def __len__(self) -> int:
+        return len(self.confidences)
+
+    def __getitem__(self, index: Any) -> Any:
+        """:param index: the number of one triple."""
+        head, tail, predicate, phrase, tool, field, extractor, start, end = self.columns[:, index].tolist()
+        (head_type, head_name), (tail_type, tail_name), texts = self.ends[head], self.ends[tail], self.texts
+        return Triple(
+            head=head_name,
+            head_type=head_type,
+            predicate=texts[predicate],
+            tail=tail_name,
+            tail_type=tail_type,
+            confidence=float(self.confidences[index]),
+            provenance=Provenance(texts[tool], texts[field], texts[extractor], start, end),
+            phrase=texts[phrase],
+        )
+
+    def __iter__(self) -> Iterator[Triple]:
+        return map(self.__getitem__, range(len(self)))
+
+
+def _numbers(values: Iterable[_T], known: dict[_T, int]) -> list[int]:
+    """The number of each value; new ones get the next."""
+    return [known.setdefault(value, len(known)) for value in values]
+
+
 _LOG = logging.getLogger(__name__)
 _EXTRACTOR = "derived.v1"  # versioned name of the origin of derived edges
-_Between: TypeAlias = tuple[str, str, str]
-"""Head, tail and key of an edge between tools."""
+_Between: TypeAlias = tuple[str, str, str]  # head, tail and key of an edge between tools
 
 
 @dataclass(slots=True)
 class _Evidence:
-    """Collector of the evidence of one edge between tools."""
-
     predicate: str
     confidence: float = 0.0
     provenance: set[Provenance] = field(default_factory=set)
@@ -68,15 +166,19 @@ def build_graph(
 ) -> ToolGraph:
     """Build the ToolGraph of canonical triples and derived edges.
 
-    Every tool is a node, also one without a triple. An edge is all triples with the same head, predicate and tail, which is its key, or
-    one derived edge, whose key is predicate and parameter.
+    Every tool is a node, also one without a triple. An edge is all triples with the same head, predicate and tail, which
+    is its key, or one derived edge, whose key is predicate and parameter.
 
     :param surface_forms: map from node key to its surface forms, from canonicalisation.
     :param aliases: map from node key to other names of it; of nodes that the graph does not have they are ignored.
-    :param origins: map from (tool, needed tool) to where the owner of the catalogue declares the dependency: ``overlay.yaml:12``.
+    :param origins: map from (tool, needed tool) to where the owner declares the dependency: ``overlay.yaml:12``.
     """
     table = TripleTable.of(triples)
-    nodes = {node_key("tool", tool.id): _node("tool", tool.id, tool.title, tool_text(tool)) for tool in tools}
+
+    def node(kind: str, name: str, label: str, text: str, forms: SurfaceForms = ()) -> NodeAttributes:
+        return {"type": kind, "id": name, "name": label, "text": text, "surface_forms": forms}
+
+    nodes = {node_key("tool", tool.id): node("tool", tool.id, tool.title, tool_text(tool)) for tool in tools}
     heads, tails = table.columns[HEAD], table.columns[TAIL]
     known_E = np.asarray([kind != "tool" or node_key(kind, name) in nodes for kind, name in table.ends], dtype=np.bool_)
     tool_E = np.asarray([kind == "tool" for kind, _ in table.ends], dtype=np.bool_)
@@ -85,8 +187,8 @@ def build_graph(
         _LOG.warning("%d triple(s) name a tool that is not in the catalogue; they are not in the graph", unknown)
     between: dict[_Between, _Evidence] = {}
     for triple in table.chosen(known_N & between_N):
-        key = (triple.head, triple.tail, triple.predicate)
-        between.setdefault(key, _Evidence(triple.predicate)).add(triple)
+        place = triple.head, triple.tail, triple.predicate
+        between.setdefault(place, _Evidence(triple.predicate)).add(triple)
     for tool in tools:  # which output fills which input, where the document declares it
         for needed in tool.depends_on:
             edge = between.get((tool.id, needed.tool, "depends_on"))
@@ -98,45 +200,37 @@ def build_graph(
             edge.provenance = {Provenance(consumer, origin, OVERLAY)}
     for link in derived:
         between.setdefault((link.source, link.target, link.key), _Evidence(link.predicate)).derive(link)
-    table = TripleTable.joined([table.chosen(known_N & ~between_N), TripleTable.of(_triples(between))])
+    # The predicate of these triples is the key of the edge.
+    evidence = [
+        Triple(
+            head=head,
+            head_type="tool",
+            predicate=key,
+            tail=tail,
+            tail_type="tool",
+            confidence=each.confidence,
+            provenance=place,
+            phrase=phrase,
+        )
+        for (head, tail, key), each in between.items()
+        for place, phrase in product(each.provenance, each.phrases or ("",))
+    ]
+    table = TripleTable.joined([table.chosen(known_N & ~between_N), TripleTable.of(evidence)])
     used = [table.ends[number] for number in np.unique(table.columns[[HEAD, TAIL]]).tolist()]
-    for node, kind, name in sorted((node_key(*end), *end) for end in used if end[0] != "tool"):
-        forms = tuple(surface_forms.get(node, ()))
+    for key, kind, name in sorted((node_key(*end), *end) for end in used if end[0] != "tool"):
+        forms = tuple(surface_forms.get(key, ()))
         # The label is the most frequent form in the documents; ties in alphabetical order.
         label = min(forms, key=lambda form: (-form[1], form[0]))[0] if forms else name
-        nodes[node] = _node(kind, name, label, name, forms)
-    for node in nodes.keys() & aliases.keys():
-        nodes[node]["aliases"] = aliases[node]
+        nodes[key] = node(kind, name, label, name, forms)
+    for key in nodes.keys() & aliases.keys():
+        nodes[key]["aliases"] = aliases[key]
     return _graph(nodes, len(tools), table, between)
-
-
-def _node(kind: str, name: str, label: str, text: str, forms: SurfaceForms = ()) -> NodeAttributes:
-    return {"type": kind, "id": name, "name": label, "text": text, "surface_forms": forms}
-
-
-def _triples(between: Mapping[_Between, _Evidence]) -> Iterator[Triple]:
-    """Yield the evidence of edges between tools as triples whose predicate is the key of the edge."""
-    for (head, tail, key), each in between.items():
-        for place, phrase in product(each.provenance, each.phrases or ("",)):
-            yield Triple(
-                head=head,
-                head_type="tool",
-                predicate=key,
-                tail=tail,
-                tail_type="tool",
-                confidence=each.confidence,
-                provenance=place,
-                phrase=phrase,
-            )
 
 
 def _graph(
     nodes: Mapping[str, NodeAttributes], tools: int, table: TripleTable, between: Mapping[_Between, _Evidence]
 ) -> ToolGraph:
-    """Gather the triples with equal ends and key on one edge.
-
-    :param tools: how many of the first nodes are tools.
-    """
+    """Gather the triples with equal ends and key on one edge; the first nodes are the tools."""
     position = {key: number for number, key in enumerate(nodes)}
     texts = {text: number for number, text in enumerate(table.texts)}
     predicate_T = np.arange(len(texts) + len(between), dtype=np.int32)

@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -55,22 +56,15 @@ def parse_bolt_address(url: str, *, feature: str) -> BoltAddress:
     masked = f"{user}:***@" if password else f"{user}@" if user else ""
     try:
         port = f":{parts.port}" if parts.port else ""
-        shown, is_address = (
-            f"{parts.scheme}://{masked}{host}{port}{parts.path}",
-            parts.scheme in _SCHEMES and bool(host),
-        )
+        shown = f"{parts.scheme}://{masked}{host}{port}{parts.path}"
+        is_address = parts.scheme in _SCHEMES and host
     except ValueError:  # a "/" in the password may stand before the end of the user's part
-        port, shown, is_address = "", redacted_url(url), False
+        port, shown, is_address = "", redacted_url(url), ""
     if not is_address:
-        problem, remedy = (
-            "the address of a Neo4j must be bolt://user:password@host:port",
-            f"Begin it with one of: {', '.join(_SCHEMES)}",
-        )
-        raise InvalidArgumentError(problem, subject=shown, remedy=remedy)
-    database = parts.path.strip("/") or None
-    return BoltAddress(
-        uri=f"{parts.scheme}://{host}{port}", user=user, password=password, database=database, shown=shown
-    )
+        problem = "the address of a Neo4j must be bolt://user:password@host:port"
+        raise InvalidArgumentError(problem, subject=shown, remedy=f"Begin it with one of: {', '.join(_SCHEMES)}")
+    uri, database = f"{parts.scheme}://{host}{port}", parts.path.strip("/") or None
+    return BoltAddress(uri=uri, user=user, password=password, database=database, shown=shown)
 
 
 def driver_options(address: BoltAddress) -> dict[str, Any]:
@@ -131,7 +125,10 @@ def write_neo4j(address: BoltAddress, graph: nx.MultiDiGraph[str]) -> None:
     """
     from neo4j import GraphDatabase
 
-    build = _hash(graph)
+    digest = hashlib.sha256()  # of the whole graph: to write the same graph again removes nothing
+    for row in chain(node_rows(graph), edge_rows(graph)):
+        digest.update(repr(sorted(row.items())).encode())
+    build = digest.hexdigest()[:32]
     with (
         bolt_errors(address),
         GraphDatabase.driver(address.uri, **driver_options(address)) as driver,
@@ -142,9 +139,8 @@ def write_neo4j(address: BoltAddress, graph: nx.MultiDiGraph[str]) -> None:
         for batch in batches(node_rows(graph), _ROWS_A_BATCH):
             session.execute_write(_run, _MERGE_NODES, {"rows": batch, "build": build})
         for name in relations(graph):
-            rows = (
-                {"head": row.pop("head"), "tail": row.pop("tail"), "properties": row} for row in edge_rows(graph, name)
-            )
+            edges = edge_rows(graph, name)
+            rows = ({"head": row.pop("head"), "tail": row.pop("tail"), "properties": row} for row in edges)
             for batch in batches(rows, _ROWS_A_BATCH):
                 session.execute_write(_run, _MERGE_EDGES % name, {"rows": batch, "build": build})
         for statement in _REMOVE:
@@ -164,12 +160,3 @@ def _run(transaction: Any, statement: str, parameters: dict[str, Any]) -> int:
     """Run a statement; return the number that it counts, 0 where it counts none."""
     rows = list(transaction.run(statement, parameters))
     return int(rows[0][0]) if rows else 0
-
-
-def _hash(graph: nx.MultiDiGraph[str]) -> str:
-    """A hash of the whole graph: to write the same graph again removes nothing."""
-    digest = hashlib.sha256()
-    for rows in (node_rows(graph), edge_rows(graph)):
-        for row in rows:
-            digest.update(repr(sorted(row.items())).encode())
-    return digest.hexdigest()[:32]

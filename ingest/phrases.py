@@ -2,8 +2,8 @@
 
 A model reads one document and the names of the tools beside it, and nothing else. What it writes is checked: a phrase is short, has no
 number, no address and no name of a system, speaks to nobody, and must not fit another tool clearly better than its own, so that a
-document cannot send the requests of other tools to its own. What fails is dropped with its reason; a
-tool without phrases is scored by its document alone, and loses places to tools that have some.
+document cannot send the requests of other tools to its own. What fails is dropped with its reason; a tool without phrases is scored by
+its document alone, and loses places to tools that have some.
 """
 
 from __future__ import annotations
@@ -163,13 +163,10 @@ def with_phrases(phrases: Phrases | None) -> dict[str, Any]:
     return {PHRASES: {key: value for key, value in row.items() if value}}
 
 
-# Of a file.
-
-
 def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseReport) -> list[Phrases]:
-    """The phrases of a file of JSON lines: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…", "by": "…"}``.
+    """The phrases of a file of JSON lines: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…"}``.
 
-    A row of a tool that the catalogue does not have, of another state of its document, or without phrases is dropped with its reason.
+    A row of an unknown tool, of another state of its document, or without phrases is dropped with its reason.
 
     :raises InvalidArgumentError: when the file cannot be read, or none of its lines is a row.
     """
@@ -197,8 +194,7 @@ def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseRepor
 def _row(line: str) -> Phrases | None:
     try:
         row = json.loads(line)
-        texts = row["phrases"]
-        others = [row.get(key, "") for key in ("not_for", "by", "document")]
+        texts, others = row["phrases"], [row.get(key, "") for key in ("not_for", "by", "document")]
         given = [row["tool"], *texts, *others]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -207,17 +203,10 @@ def _row(line: str) -> Phrases | None:
     return Phrases(row["tool"], tuple(texts), *others)
 
 
-# Of a model.
-
-
 def _written(
     tools: Sequence[Tool], model: ChatModel, cache: ResultCache | None, report: PhraseReport
 ) -> Iterator[Phrases]:
-    """Yield the phrases of the tools that the model answers for, unchecked, in order.
-
-    :raises ModelError: when three calls in a row failed after their retries.
-    :raises BudgetExceededError: when the budget is used up; finished answers are in the cache.
-    """
+    """Yield the phrases that the model writes, unchecked, in order of the tools; ModelError after three failures in a row."""
     parser = SchemaParser(_SCHEMA)
     chat = StructuredChat(
         model,
@@ -262,8 +251,6 @@ def _digest(tool: Tool) -> str:
     return hashlib.sha256(_document(tool).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# The check.
-
 _ADDRESS = re.compile(r"https?:|www\.|[\w.]+@\w|[<>{}`\\|]|\w\.\w")
 _TO_A_MODEL = re.compile(
     r"\b(?:ignore|disregard|assistant|system prompt|always (?:use|call)|instead of|must (?:use|call))\b", re.IGNORECASE
@@ -278,32 +265,31 @@ def _checked(
     systems = {tool.namespace.casefold() for tool in tools if len(tool.namespace) > 2}
     # What descriptions of its own tools use as a word is no name: ``events``, ``travel``.
     everyday = {space for tool in tools if (space := tool.namespace.casefold()) in words(tool.description.casefold())}
-    formed = [(each.tool, text) for each in found for text in _formed(each, names | (systems - everyday), report)]
+    names |= systems - everyday
+    formed: list[tuple[str, str]] = []
+    for each in found:
+        seen: set[str] = set()
+        for number, text in enumerate(each.texts):
+            too_many = len(seen) == MAX_PHRASES or number >= 4 * MAX_PHRASES
+            fault = "too-many" if too_many else _fault_of(text, names)
+            if fault or text.casefold() in seen:
+                report.drop(fault or "repeated", f"{each.tool}: {text}")
+            else:
+                seen.add(text.casefold())
+                formed.append((each.tool, text))
     good: dict[str, list[str]] = {each.tool: [] for each in found}
     for (tool, text), fits in zip(formed, _fit(formed, tools, encoder), strict=True):
         if fits:
             good[tool].append(text)
         else:
             report.drop("fits-another-tool", f"{tool}: {text}")
-    kept = {
-        each.tool: replace(each, texts=tuple(good[each.tool]), not_for=_line(each.not_for), by=_author(each.by))
-        for each in found
-        if good[each.tool]
-    }
+    kept = {}
+    for each in found:
+        by = "".join(filter(str.isprintable, each.by[:MAX_CHARS]))  # shown in terminals, and kept in the manifest
+        if good[each.tool]:
+            kept[each.tool] = replace(each, texts=tuple(good[each.tool]), not_for=_line(each.not_for), by=by)
     report.tools, report.phrases = len(kept), sum(len(each.texts) for each in kept.values())
     return kept
-
-
-def _formed(each: Phrases, names: Collection[str], report: PhraseReport) -> Iterator[str]:
-    seen: set[str] = set()
-    for number, text in enumerate(each.texts):
-        too_many = len(seen) == MAX_PHRASES or number >= 4 * MAX_PHRASES
-        fault = "too-many" if too_many else _fault_of(text, names)
-        if fault or text.casefold() in seen:
-            report.drop(fault or "repeated", f"{each.tool}: {text}")
-        else:
-            seen.add(text.casefold())
-            yield text
 
 
 def _fault_of(text: str, names: Collection[str]) -> str:
@@ -324,11 +310,6 @@ def _fault_of(text: str, names: Collection[str]) -> str:
 def _line(text: str) -> str:
     cut = text[:MAX_CHARS]  # that it is long, or has a number, is no fault of it
     return "" if _ADDRESS.search(cut) or not cut.isprintable() or _TO_A_MODEL.search(cut) else cut
-
-
-def _author(text: str) -> str:
-    """Who wrote them, as a file says it: shown in terminals, and kept in the manifest."""
-    return "".join(character for character in text[:MAX_CHARS] if character.isprintable())
 
 
 def _fit(formed: Sequence[tuple[str, str]], tools: Sequence[Tool], encoder: Encoder) -> Iterator[bool]:

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ingest.canonical.canonicalize import Canonicalization, canonicalize
-from ingest.canonical.system_aliases import system_aliases
+from ingest.canonical.canonicalize import Canonicalization, canonicalize, system_aliases
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
-from ingest.graph import build_graph
-from ingest.linking.derive import Links, derive_links
+from ingest.graph import TripleTable, build_graph
+from ingest.linking.edges import Links, derive_links
 from ingest.linking.shape_uses import shape_uses
 from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
 from ingest.phrases import Phrases, with_phrases
 from ingest.tool_cache import Cached, ToolCache, json_codec
-from ingest.triple_table import TripleTable
 from ontology.files import code_digest
 from ontology.ontology import Ontology
 from ontology.reporting import Progress, no_progress, timed
@@ -109,12 +107,19 @@ def build_tool_graph(
             origins=declared.dependencies,
         )
         progress("link", len(links.edges), len(links.edges))
+    # Added after the extraction, so that a line that moves in an overlay, or another phrase, extracts nothing again.
+    published = []
+    for tool in tools:
+        added: dict[str, Any] = {}
+        if context := links.context.get(tool.id):
+            added[CONTEXT_PARAMETERS] = list(context)
+        if origins := declared.origins.get(tool.id):
+            added[OVERLAY_ORIGINS] = dict(origins)
+        added |= with_phrases(phrases.get(tool.id))
+        published.append(replace(tool, metadata={**tool.metadata, **added}) if added else tool)
     return GraphBuild(
         graph=graph,
-        tools=[
-            _with_links(tool, links.context.get(tool.id, ()), declared.origins.get(tool.id, {}), phrases.get(tool.id))
-            for tool in tools
-        ],
+        tools=published,
         context_parameters=links.context,
         value_shapes=value_shapes,
         canonical=replace(canonical, triples=TripleTable.of(())),
@@ -127,23 +132,8 @@ def build_tool_graph(
     )
 
 
-def _with_links(tool: Tool, context: Sequence[str], origins: Mapping[str, str], phrases: Phrases | None) -> Tool:
-    """Return the tool with its context parameters, the origins of its overlay rules and its phrases in the metadata, where it has any.
-
-    They are added after the extraction, so that a line that moves in an overlay, or another phrase, extracts nothing again.
-    """
-    added: dict[str, Any] = {CONTEXT_PARAMETERS: list(context)} if context else {}
-    if origins:
-        added[OVERLAY_ORIGINS] = dict(origins)
-    added |= with_phrases(phrases)
-    return replace(tool, metadata={**tool.metadata, **added}) if added else tool
-
-
 def _linked(
-    tools: Sequence[Tool],
-    ontology: Ontology,
-    declared: Declarations,
-    cache: ToolCache,
+    tools: Sequence[Tool], ontology: Ontology, declared: Declarations, cache: ToolCache
 ) -> tuple[Links, Sequence[ShapeUse]]:
     """Return the links between the tools, and the shapes of their values; those of the last build where nothing changed that they depend on."""
 
@@ -152,8 +142,7 @@ def _linked(
 
     def depends_on() -> Iterator[bytes]:
         yield f"{ontology.digest}\n{code_digest(*_READ_BY_LINKS)}\n{declared.links!r}".encode()
-        for tool in tools:
-            yield cache.core(tool)
+        yield from map(cache.core, tools)
 
     return cache.last("links.v1", depends_on(), make, json_codec(tuple[Links, Sequence[ShapeUse]]))
 
@@ -180,12 +169,10 @@ class _ExtractionCodec:
     """The JSON of an extraction, its triples in columns."""
 
     def dump_json(self, value: Extraction) -> bytes:
-        """Return the bytes of an extraction."""
         rest: bytes = json_codec(Extraction).dump_json(replace(value, triples=()))
         return rest + b"\n" + TripleTable.of(value.triples).to_json()
 
     def validate_json(self, data: bytes) -> Extraction:
-        """Return the extraction of its bytes."""
         rest, _, table = data.partition(b"\n")
         extraction: Extraction = json_codec(Extraction).validate_json(rest)
         return replace(extraction, triples=TripleTable.from_json(table))

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import starmap
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from inference.result_cache import ResultCache
@@ -49,10 +50,9 @@ class ToolCache:
         return self._of(tool).whole
 
     def _of(self, tool: Tool) -> Digests:
-        known = self._digests.get(id(tool))
-        if known is None:
-            known = self._digests[id(tool)] = digests_of(tool)
-        return known
+        if id(tool) not in self._digests:
+            self._digests[id(tool)] = digests_of(tool)
+        return self._digests[id(tool)]
 
     def published(self, snapshot_id: str, tools: Iterable[Tool]) -> None:
         """Note of which tools, as they were read, the last snapshot is made."""
@@ -123,7 +123,7 @@ class ToolCache:
             encode=lambda value: codec.dump_json(value) if keep(value) else None,
             decode=codec.validate_json,
         )
-        yield from (Cached(value, reused) for value, reused in found)
+        yield from starmap(Cached, found)
 
 
 @cache

@@ -20,14 +20,9 @@ def word_groups(folder: str, name: str) -> dict[str, frozenset[str]]:
     return {group: frozenset(words.split()) for group, words in _lists(folder)[name].items()}
 
 
-def word_patterns(folder: str, name: str) -> list[str]:
-    """Return the regular expressions of a list; raise KeyError for an unknown list."""
+def word_rows(folder: str, name: str) -> list[str]:
+    """Return the rows of a list whose entries have no names; raise KeyError for an unknown list."""
     return list(_lists(folder)[name])
-
-
-def word_sets(folder: str, name: str) -> list[frozenset[str]]:
-    """Return the word sets of a list whose groups have no names; raise KeyError for an unknown list."""
-    return [frozenset(words.split()) for words in _lists(folder)[name]]
 
 
 def _lists(folder: str) -> Any:

@@ -27,23 +27,18 @@ def how_to_install(extra: str) -> str:
     """
     if (_LOCKS / f"{extra}.txt").is_file():
         return f"Run in the folder of the clone: .venv/bin/python -m pip install -r requirements/{extra}.txt"
-    packages = _packages(extra)
+    try:
+        stated = [line.partition(";") for line in requires("egotools") or []]
+    except PackageNotFoundError:
+        stated = []
+    wanted = [] if extra == "default" else [extra]
+    packages = [package.strip() for package, _, marker in stated if _EXTRA.findall(marker) == wanted]
     if not packages:  # a copy of the folders that nobody installed
         return f"Install egotools with its extra {extra!r}"
     # Environments that uv made have no pip.
     here = [sys.executable, "-m", "pip", "install"]
     command = here if find_spec("pip") else ["uv", "pip", "install", "--python", sys.executable]
     return f"Run: {shlex.join([*command, *packages])}"
-
-
-def _packages(extra: str) -> list[str]:
-    """What the installed egotools says that an extra needs, as pip takes it: ``mcp>=2.0``."""
-    try:
-        stated = [line.partition(";") for line in requires("egotools") or []]
-    except PackageNotFoundError:
-        return []
-    wanted = [] if extra == "default" else [extra]
-    return [package.strip() for package, _, marker in stated if _EXTRA.findall(marker) == wanted]
 
 
 class EgotoolsError(Exception):

@@ -1,10 +1,7 @@
-"""Files: digests, YAML data, appended files, and atomic writes: to a temporary file, flushed, then renamed over the old file. Disk errors become
-StorageError.
-"""
+"""Files: digests, YAML data, appended files, and atomic writes. Disk errors become StorageError."""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import hashlib
@@ -13,7 +10,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -97,7 +94,7 @@ def row_line(row: Mapping[str, Any]) -> bytes:
     return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
-@contextlib.contextmanager
+@contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder; it replaces ``path`` when the block ends without an error.
 
@@ -115,7 +112,7 @@ def replacing(path: Path) -> Iterator[Path]:
             error.filename, error.filename2 = str(path), None
         raise
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
@@ -145,12 +142,9 @@ def lock_within(descriptor: int, wait_s: float, path: Path, *, remedy: str) -> N
             time.sleep(_LOCK_POLL_S)
 
 
-@contextlib.contextmanager
+@contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Lock a folder of results for one process, because two processes would mix their rows.
-
-    :raises StorageError: when another process holds the lock, or the folder cannot be written.
-    """
+    """Lock a folder of results for one process: two would mix their rows. StorageError where another has the lock."""
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = open(folder / ".lock", "w", encoding="utf-8")
@@ -166,7 +160,7 @@ def only_writer(folder: Path) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
+@contextmanager
 def disk_errors(
     path: Path,
     *,

@@ -149,8 +149,20 @@ def _parse(text: str, depth: int) -> dict[str, Any]:
     parametrised = _PARAMETRISED.match(text)
     if parametrised is None:
         return _named(text)
-    name, *arguments = parametrised.groups(default="")
-    return _apply(name, "".join(arguments), depth)
+    outer, *arguments = parametrised.groups(default="")
+    name = outer.lower().rsplit(".", 1)[-1]
+    inner = [part for part in _split("".join(arguments), ",") if part.strip()]
+    if name in _WRAPPERS and inner:
+        return _parse(inner[0], depth + 1)
+    if name == "union" and inner:
+        return _any_of([_parse(part, depth + 1) for part in _without_null(inner)])
+    if name in ("literal", "enum"):
+        return {"type": "string"}
+    if _KINDS.get(name) == "array":
+        return {"type": "array", "items": _parse(inner[0], depth + 1) if inner else {}}
+    if _KINDS.get(name) == "object" and len(inner) == 2:
+        return {"type": "object", "additionalProperties": _parse(inner[1], depth + 1)}
+    return _named(outer)
 
 
 def _named(text: str) -> dict[str, Any]:
@@ -161,23 +173,6 @@ def _named(text: str) -> dict[str, Any]:
     if kind == "array":
         return {"type": "array", "items": {}}
     return {"type": kind, "format": _FORMATS[name]} if name in _FORMATS else {"type": kind}
-
-
-def _apply(outer: str, inner: str, depth: int) -> dict[str, Any]:
-    """The type ``outer`` with the parameters ``inner``: ``list`` and ``int``."""
-    name = outer.lower().rsplit(".", 1)[-1]
-    parts = [part for part in _split(inner, ",") if part.strip()]
-    if name in _WRAPPERS and parts:
-        return _parse(parts[0], depth + 1)
-    if name == "union" and parts:
-        return _any_of([_parse(part, depth + 1) for part in _without_null(parts)])
-    if name in ("literal", "enum"):
-        return {"type": "string"}
-    if _KINDS.get(name) == "array":
-        return {"type": "array", "items": _parse(parts[0], depth + 1) if parts else {}}
-    if _KINDS.get(name) == "object" and len(parts) == 2:
-        return {"type": "object", "additionalProperties": _parse(parts[1], depth + 1)}
-    return _named(outer)
 
 
 def _without_null(parts: list[str]) -> list[str]:
@@ -206,9 +201,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def typed_values(values: tuple[str, ...], kind: str | None) -> list[Any]:
-    """Allowed values as JSON values of a kind (``integer``, …), without duplicates. A value of another kind stays a
-    string.
-    """
+    """Allowed values as JSON values of a kind (``integer``, …), without duplicates; others stay strings."""
     typed = [_typed(value, kind) for value in values]
     return list({json.dumps(value): value for value in typed}.values())
 

@@ -131,9 +131,7 @@ def is_verb(word: str) -> bool:
 
 
 def is_word(word: str) -> bool:
-    """Whether a lower-case word is a form of a known noun, verb, adjective or adverb; without a spaCy model, whether
-    it has letters only.
-    """
+    """Whether a lower-case word is a form of a known word; without a spaCy model, whether it has letters only."""
     return any(_is_known(word, part) for part in ("noun", "verb", "adj", "adv"))
 
 
@@ -173,10 +171,9 @@ def canonical_name(text: str, abbreviations: Mapping[str, str] = {}) -> str:
 
 
 def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
-    """Return the canonical name of the entity that a parameter name identifies: ``purchase_order_id`` → ``purchase
-    order``.
+    """Return the canonical name of the entity that a name identifies: ``purchase_order_id`` → ``purchase order``.
 
-    It is empty for a name that identifies no entity, such as a bare ``id``. Only the last segment of a dotted path is read.
+    It is empty for a name that identifies none, such as a bare ``id``. Only the last segment of a dotted path is read.
     """
     tokens = words(name.rsplit(".", 1)[-1])
     if len(tokens) == 1 and (match := _IDENTIFIER_TAIL.match(tokens[0])) and _is_word(match["entity"]):
@@ -200,10 +197,8 @@ def _kept_lemma(word: str, part: str) -> str:
     tables = _tables(part)
     if tables is None:
         return _strip_plural(word) if part == "noun" else word
-    candidates = [
-        word[: -len(old)] + new for old, new in tables.rules if word.endswith(old) and len(word) > len(old) + 1
-    ]
-    known = [candidate for candidate in candidates if candidate in tables.base_forms]
+    rules = [(old, new) for old, new in tables.rules if word.endswith(old) and len(word) > len(old) + 1]
+    known = [base for old, new in rules if (base := word[: -len(old)] + new) in tables.base_forms]
     if word in tables.base_forms:
         # The word list also has plurals (details, sales); their singular is the canonical form.
         keep = part == "verb" or len(word) < 5 or not word.endswith("s") or word.endswith(("us", "ss", "is"))
@@ -237,26 +232,17 @@ def _is_word(word: str) -> bool:
 
 @cache
 def _tables(part: str) -> _LemmaTables | None:
-    folder = _lookups_folder()
-    if folder is None:
+    found: list[Path] = []
+    for spec in map(importlib.util.find_spec, SPACY_MODELS):
+        if spec is not None and spec.origin is not None:
+            found += sorted(Path(spec.origin).parent.glob("*/lemmatizer/lookups/lookups.bin"))
+    if not found:
         _LOG.warning("no spaCy English model: irregular plurals and verb forms are not recognised")
         return None
     import srsly  # what spaCy reads the file with; spaCy itself takes a second of a processor to import
 
-    lookups = srsly.read_msgpack(folder / "lookups.bin")
-    rules, exceptions, base_forms = (
-        lookups[name][_PARTS[part]] for name in ("lemma_rules", "lemma_exc", "lemma_index")
-    )
+    lookups = srsly.read_msgpack(found[0])
+    names = ("lemma_rules", "lemma_exc", "lemma_index")
+    rules, exceptions, base_forms = (lookups[name][_PARTS[part]] for name in names)
     irregular = {word: forms[0] for word, forms in exceptions.items() if forms}
     return _LemmaTables(frozenset(base_forms), irregular, tuple((old, new) for old, new in rules))
-
-
-@cache
-def _lookups_folder() -> Path | None:
-    for model in SPACY_MODELS:
-        spec = importlib.util.find_spec(model)
-        if spec is not None and spec.origin is not None:
-            found = sorted(Path(spec.origin).parent.glob("*/lemmatizer/lookups/lookups.bin"))
-            if found:
-                return found[0].parent
-    return None

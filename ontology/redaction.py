@@ -202,11 +202,9 @@ class RedactingFormatter(logging.Formatter):
 
 
 def _without_credentials(rest: str, *, strict: bool = True) -> tuple[str, str]:
-    """Host and port, and what follows them, of an address without its scheme.
+    """Host and port, hidden where ``strict`` and no number, and what follows them, of an address without its scheme.
 
     Where the port is no number, the text before the last ``@`` is a user and a password with a ``/``, ``?`` or ``#``.
-
-    :param strict: whether a port that is no number is hidden.
     """
     host, tail = _split_host(rest)
     name, port = _split_port(host.rpartition("@")[2])
@@ -260,16 +258,11 @@ def _shown_words(words: list[str]) -> tuple[list[str], list[str]]:
             shown.append(f"{option}={_HIDDEN}")
             hidden.append(value)
         else:
-            kept = _hidden_fields(redact(word)) if not word.startswith("-") else redact(word)
+            kept = redact(word)
+            name = None if word.startswith("-") else _SECRET_NAME.search(kept)
+            if name is not None:  # ``Authorization: Bearer …`` or ``{"token": "…"}``
+                kept = kept[: name.end()] + _FIELD.sub(lambda found: found[1] + _HIDDEN, kept[name.end() :])
             shown.append(kept)
             hidden += [word] if kept != word else []
         value_follows = bool(word.startswith("-") and secret and "=" not in word)
     return shown, hidden
-
-
-def _hidden_fields(word: str) -> str:
-    """A word such as ``Authorization: Bearer …`` or ``{"token": "…"}`` without the values."""
-    name = _SECRET_NAME.search(word)
-    if name is None:
-        return word
-    return word[: name.end()] + _FIELD.sub(lambda found: found[1] + _HIDDEN, word[name.end() :])

@@ -10,7 +10,7 @@ from typing import Any
 
 from egotools.call import Call
 from ontology.errors import DocumentError
-from ontology.json_values import JsonObject, call_from_json, call_to_json, canonical_text
+from ontology.json_values import as_dict, call_from_json, call_to_json, canonical_text
 from ontology.names import noun_lemma, words
 
 
@@ -42,12 +42,8 @@ CONTEXT_PARAMETERS = "context_parameters"
 """Key of the metadata: names of the inputs that name the surroundings of a call (project, account, region)."""
 OVERLAY_ORIGINS = "overlay"
 """Key of the metadata: map from what an overlay file says of the tool to its origin: ``{"boost": "overlay.yaml:12"}``."""
-
-
 PHRASES = "phrases"
 """Key of the metadata: everyday phrases that are no part of the document, ``{"texts": [...], "not_for": "...", "by": "..."}``."""
-
-
 _TEXTS = ("format", "example", "default", "pattern")
 
 
@@ -183,10 +179,7 @@ class Tool:
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form: a row of ``tools.jsonl``."""
         row = self._row()
-        row.update(
-            (key, dict(schema.parsed() if isinstance(schema, JsonObject) else schema))
-            for key, schema in self._schemas()
-        )
+        row.update((key, as_dict(schema)) for key, schema in self._schemas())
         return row
 
     def canonical_json(self) -> str:
@@ -204,7 +197,6 @@ class Tool:
                 yield key, schema
 
     def _row(self) -> dict[str, Any]:
-        """Return the JSON form without the schemas."""
         row: dict[str, Any] = {
             "id": self.id,
             "name": self.name,
@@ -293,15 +285,8 @@ def _dependency(row: Any) -> Dependency:
         return Dependency(tool=row)
     if not isinstance(row, Mapping) or not _text(row.get("tool")):
         raise _wrong("a dependency must be a tool id or an object with one", "depends_on")
-    parameter, reason = _text(row.get("parameter")), _text(row.get("reason"))
-    required = row.get("required", True)
-    return Dependency(
-        tool=_text(row["tool"]),
-        parameter=parameter,
-        output=_text(row.get("output")),
-        reason=reason,
-        required=required is not False,
-    )
+    texts = {key: _text(row.get(key)) for key in ("tool", "parameter", "output", "reason")}
+    return Dependency(**texts, required=row.get("required", True) is not False)
 
 
 def _text(value: Any) -> str:

@@ -13,15 +13,17 @@ Google, Kubernetes, TMDB and Spotify). Whoever must be sure writes a policy. The
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
+from egotools import values
 from egotools.call import Call
 from ontology.files import read_yaml
 from ontology.names import is_noun, is_verb, is_word, words
+from ontology.tool import Tool
 
 __all__ = ["Effect", "effect_of", "known_effect_of"]
 
@@ -66,39 +68,29 @@ _VARIABLE = re.compile(r"\{[^{}]*\}")
 _FUNCTION_ARGUMENTS = re.compile(r"\([^()]*\)")  # of OData: Delete(id={id})
 _PARTS = re.compile("[/:;=]")
 
-
-class _Parameter(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def enum(self) -> Sequence[str]: ...
-
-    @property
-    def required(self) -> bool: ...
-
-
-class Described(Protocol):
-    """A tool as far as its effects depend on it: of a catalogue, or of an answer."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def call(self) -> Call | None: ...
-
-    @property
-    def parameters(self) -> Sequence[_Parameter]: ...
-
-    @property
-    def metadata(self) -> Mapping[str, Any]: ...
+Described: TypeAlias = Tool | values.Tool
+"""A tool of a catalogue, or of an answer."""
 
 
 def effect_of(tool: Described) -> Effect:
     """Return what a call of the tool does."""
-    if _only_reads(tool):
+    call, hint = tool.call or Call(), _hint(tool, *_READ_ONLY)
+    may_read = hint is not False and not _hint(tool, *_DESTRUCTIVE)
+    if call.protocol in ("http", "odata"):
+        query = parse_qsl(call.path.partition("?")[2].replace(";", "&"), keep_blank_values=True)
+        places = [*(each.wire_name or each.name for each in call.arguments), *(key for key, _ in query)]
+        if {place.casefold().partition("[")[0].replace("_", "-") for place in places} & _OTHER_METHOD:
+            return "change"
+        if call.method in _READING_METHODS and may_read and not _is_named_for_a_change(tool, call, query):
+            return "read"
+        return "idempotent" if call.method in _IDEMPOTENT_METHODS else "change"
+    if call.protocol == "aws" or (call.protocol == "python" and hint is None):
+        reads = _reads_by_name(call.operation.rpartition(":")[2])
+    else:
+        reads = hint is True
+    if reads and may_read:
         return "read"
-    return "idempotent" if _is_idempotent(tool) else "change"
+    return "idempotent" if _hint(tool, "idempotent", "idempotentHint") is True else "change"
 
 
 def known_effect_of(tool: Described) -> Effect | None:
@@ -108,84 +100,42 @@ def known_effect_of(tool: Described) -> Effect | None:
     where a document does not say how the tool is called.
     """
     effect = effect_of(tool)
-    if effect != "change" or _call(tool).method or _hint(tool, *_READ_ONLY) is not None or _hint(tool, *_DESTRUCTIVE):
+    is_called = tool.call is not None and tool.call.method
+    if effect != "change" or is_called or _hint(tool, *_READ_ONLY) is not None or _hint(tool, *_DESTRUCTIVE):
         return effect
     if _reads_by_name(tool.name):
         return "read"
     return "change" if _says_a_change(tool.name) else None
 
 
-def _only_reads(tool: Described) -> bool:
-    call = _call(tool)
-    hint = _hint(tool, *_READ_ONLY)
-    if hint is False or _hint(tool, *_DESTRUCTIVE):
-        return False
-    if call.protocol in ("http", "odata"):
-        return _method_among(tool, _READING_METHODS) and not _is_named_for_a_change(tool)
-    if call.protocol != "aws" and (hint is not None or call.protocol != "python"):
-        return hint is True
-    return _reads_by_name(call.operation.rpartition(":")[2])
-
-
-def _is_idempotent(tool: Described) -> bool:
-    if _call(tool).protocol in ("http", "odata"):
-        return _method_among(tool, _IDEMPOTENT_METHODS)
-    return _hint(tool, "idempotent", "idempotentHint") is True
-
-
-def _method_among(tool: Described, methods: Collection[str]) -> bool:
-    call = _call(tool)
-    places = {(each.wire_name or each.name).casefold() for each in call.arguments}
-    places |= {key.casefold() for key, _ in _query(call.path)}
-    return call.method in methods and not {each.partition("[")[0].replace("_", "-") for each in places} & _OTHER_METHOD
-
-
-def _is_named_for_a_change(tool: Described) -> bool:
-    parts = _literal_parts(_call(tool).path)
+def _is_named_for_a_change(tool: Described, call: Call, query: Iterable[tuple[str, str]]) -> bool:
+    # The words of the path, without those of its variables and of the arguments of OData's functions.
+    literal = _FUNCTION_ARGUMENTS.sub("", _VARIABLE.sub("{", unquote(call.path.partition("?")[0])))
+    parts = [found for part in _PARTS.split(literal) if (found := words(part.partition("{")[0]))]
     if any(len(part) == 1 and part[0] in _VERBS for part in parts):
         return True
     if _says_a_change(tool.name, parts[-1] if parts else []):
         return True
-    return any(_asks_for_a_change(key, value) for key, value in _fixed_values(tool))
+    # Each parameter with a value that it always has; of one that must say what is done, with each that it may have.
+    fixed = list(query)
+    wire = {each.name: each.wire_name or each.name for each in call.arguments}
+    for parameter in tool.parameters:
+        key = wire.get(parameter.name, parameter.name)
+        if len(parameter.enum) == 1 or (parameter.required and key.casefold() in _ACTIONS):
+            fixed += ((key, value) for value in parameter.enum)
+    return any(_asks_for_a_change(key, value) for key, value in fixed)
 
 
 def _says_a_change(name: str, place: Sequence[str] = ()) -> bool:
     """Whether a name, or the words of the last literal part of the path, are those of a change."""
     named, own = words(name), words(name.rpartition(".")[2])
-    if _VERBS & {*named, *place} or _begins_with_a_change(own):
+    if _VERBS & {*named, *place} or (own and (own[0] in _NOUN_VERBS or is_changing_verb(own[0]))):
+        return True
+    if len(own) > 1 and own[0] in effect_words("first_verbs") and own[-1] not in _READS:
         return True
     if _READS & set(named):
         return False
     return any(word in _NOUN_VERBS or is_changing_verb(word) for word in (*own[-1:], *place[:1], *place[-1:]))
-
-
-def _begins_with_a_change(own: Sequence[str]) -> bool:
-    if not own:
-        return False
-    if own[0] in _NOUN_VERBS or is_changing_verb(own[0]):
-        return True
-    return own[0] in effect_words("first_verbs") and len(own) > 1 and own[-1] not in _READS
-
-
-def _literal_parts(path: str) -> list[list[str]]:
-    """Return the words of each part of a path, without those of its variables and of the arguments of OData's functions."""
-    literal = _FUNCTION_ARGUMENTS.sub("", _VARIABLE.sub("{", unquote(path.partition("?")[0])))
-    split = (words(part.partition("{")[0]) for part in _PARTS.split(literal))
-    return [part for part in split if part]
-
-
-def _query(path: str) -> list[tuple[str, str]]:
-    return parse_qsl(path.partition("?")[2].replace(";", "&"), keep_blank_values=True)
-
-
-def _fixed_values(tool: Described) -> Iterator[tuple[str, str]]:
-    """Yield each parameter with a value that it always has; of one that must say what is done, with each that it may have."""
-    yield from _query(_call(tool).path)
-    wire = {each.name: each.wire_name or each.name for each in _call(tool).arguments}
-    for parameter in tool.parameters:
-        key = wire.get(parameter.name, parameter.name)
-        if len(parameter.enum) == 1 or (parameter.required and key.casefold() in _ACTIONS):
-            yield from ((key, value) for value in parameter.enum)
 
 
 def _asks_for_a_change(key: str, value: str) -> bool:
@@ -194,10 +144,6 @@ def _asks_for_a_change(key: str, value: str) -> bool:
         return _says_a_change(value) or bool(effect_words("first_verbs").intersection(words(value)[:1]))
     said = words(value or key)
     return len(said) == 1 and said[0] in _VERBS
-
-
-def _call(tool: Described) -> Call:
-    return tool.call or Call()
 
 
 def _hint(tool: Described, *keys: str) -> bool | None:

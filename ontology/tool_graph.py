@@ -134,7 +134,6 @@ class ToolGraph:
     def places_of(self, edge: int) -> list[list[int]]:
         """The rows of ``places`` of an edge."""
         first = int(self.first_places[edge])
-        found: list[list[int]] = self.places[
-            first : first + min(int(self.evidence_counts[edge]), MAX_PROVENANCE)
-        ].tolist()
+        last = first + min(int(self.evidence_counts[edge]), MAX_PROVENANCE)
+        found: list[list[int]] = self.places[first:last].tolist()
         return found

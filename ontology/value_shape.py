@@ -84,9 +84,8 @@ KIND_SHAPES: Mapping[str, ValueShape] = MappingProxyType(
 _COMPILED = {kind: re.compile(pattern, re.ASCII) for kind, pattern in _KINDS.items()}
 _RUN = re.compile(r"[A-Za-z]+|\d+|[-_./:#+~=@]")
 _SEGMENT = re.compile(r"[A-Za-z0-9]+|[-_./:#+~=@]")
-_FIXED_DIGITS = (
-    6  # as many digits, or a leading zero, are a fixed width; fewer are a counter that grows. Chosen, not tuned.
-)
+# As many digits, or a leading zero, are a fixed width; fewer are a counter that grows. Chosen, not tuned.
+_FIXED_DIGITS = 6
 # A segment with so many runs of letters and digits, and so many characters, is random. Chosen, not tuned.
 _RANDOM = ((3, 10), (4, 6))
 _WORD_CHARS = 9  # longer letters in mixed case are random
@@ -146,20 +145,8 @@ def _segment(text: str, *, first: bool, last: bool, years: bool) -> str:
     if len(runs) > 1 and len(text) >= _HEX_CHARS and re.fullmatch(r"[0-9a-f]+", text):
         return f"[0-9a-f]{{{len(text)}}}"
     if _is_random(runs):
-        return _mixed(text)
-    return "".join(_runs(runs, first=first, last=last, years=years))
-
-
-def _is_random(runs: Sequence[str]) -> bool:
-    """Whether these runs of letters and of digits are no words and numbers."""
-    chars = sum(map(len, runs))
-    return any(len(runs) >= least and chars >= most for least, most in _RANDOM) or any(
-        run.isalpha() and len(run) > _WORD_CHARS and not (run.islower() or run.isupper() or run.istitle())
-        for run in runs
-    )
-
-
-def _runs(runs: Sequence[str], *, first: bool, last: bool, years: bool) -> list[str]:
+        letters = _letters("".join(filter(str.isalpha, text)))
+        return f"[0-9{letters[1:-1]}]{{{len(text)}}}"
     parts = []
     for number, run in enumerate(runs):
         if run.isdigit():
@@ -169,7 +156,16 @@ def _runs(runs: Sequence[str], *, first: bool, last: bool, years: bool) -> list[
             parts.append(run)
         else:
             parts.append(_letters(run) + (f"{{{len(run)}}}" if len(run) > 1 else ""))
-    return parts
+    return "".join(parts)
+
+
+def _is_random(runs: Sequence[str]) -> bool:
+    """Whether these runs of letters and of digits are no words and numbers."""
+    chars = sum(map(len, runs))
+    if any(len(runs) >= least and chars >= most for least, most in _RANDOM):
+        return True
+    words = (run for run in runs if run.isalpha() and len(run) > _WORD_CHARS)
+    return any(not (word.islower() or word.isupper() or word.istitle()) for word in words)
 
 
 def _digits(run: str, *, last: bool) -> str:
@@ -177,11 +173,6 @@ def _digits(run: str, *, last: bool) -> str:
     if not last or run[0] == "0" or count >= _FIXED_DIGITS:
         return rf"\d{{{count}}}" if count > 1 else r"\d"
     return rf"\d{{{max(1, count - 1)},{count + 2}}}"
-
-
-def _mixed(text: str) -> str:
-    letters = "".join(filter(str.isalpha, text))
-    return f"[0-9{_letters(letters)[1:-1]}]{{{len(text)}}}"
 
 
 def _letters(text: str) -> str:
@@ -209,9 +200,7 @@ _EVERYDAY = (
     "2026-11 1955-1960 2026-11-22 22.11.2026 11/22/2026 1-11-2026 22-11-2026 +02:00 https://example.com http://example.com/a.html www.example.com customer order-items report_final"
 ).split()
 _WIDTH_OF_CODE = 8  # quantities and amounts in requests have fewer digits. Chosen, not tuned.
-_UNSPECIFIC_KINDS = frozenset(
-    ("date-time", "date", "duration", "integer", "number", "currency", "slug", "ip", "version")
-)
+_UNSPECIFIC_KINDS = frozenset("date-time date duration integer number currency slug ip version".split())
 # Dates of the years 1900 to 2099 with and without a time, and seconds and milliseconds since 1970 of the years 2010 to 2039.
 _TIMES = tuple(f"{year}1122{clock}" for year in range(1900, 2100) for clock in ("", "103000")) + tuple(
     f"{million}000000{rest}" for million in range(1_262, 2_209) for rest in ("", "000")
@@ -297,16 +286,10 @@ def is_specific(shape: ValueShape) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A part of a pattern: as text, and what is known of it.
+    """A part of a pattern: as text, with the least number of characters, and the bits that a text must agree in.
 
-    :param ways: how many ways there are to match one text; a bound of the steps.
-    :param low: least number of characters.
-    :param bits: bits of a text that matches.
-    :param chars: the characters that a text may have.
-    :param prefix: what every text begins with.
-    :param firsts: with which characters a text begins.
-    :param is_one: whether it is one class or literal, repeated or not.
-    :param is_closed: whether a count may follow its text.
+    ``ways`` is how many ways there are to match one text, a bound of the steps. ``is_one``: it is one class or literal,
+    repeated or not. ``is_closed``: a count may follow its text.
     """
 
     text: str
@@ -319,18 +302,10 @@ class _Part:
     is_one: bool = False
     is_closed: bool = False
 
-    @property
-    def is_literal(self) -> bool:
-        """Whether only one text matches."""
-        return self.low == len(self.prefix) and self.bits == _ALPHABET_BITS * self.low and self.ways == 1
-
 
 @lru_cache(maxsize=10_000)
 def _written(pattern: str) -> _Part:
-    """A pattern of the subset, in the one way in which it is written here.
-
-    :raises ValueError: for any other.
-    """
+    """A pattern of the subset, in the one way in which it is written here; ValueError for any other."""
     try:
         tree = _PARSER.parse(pattern[: _MAX_PATTERN_CHARS + 1], re.ASCII)
         part = _sequence(tree, 0)
@@ -353,7 +328,7 @@ def _sequence(tree: Any, depth: int) -> _Part:
     ways = _ways(parts, at_end=depth == 0)
     if len(parts) == 1:
         return replace(parts[0], ways=ways)
-    literals = [*takewhile(lambda part: part.is_literal, parts)]
+    literals = [*takewhile(_is_literal, parts)]
     optional = [*takewhile(lambda part: not part.low, parts)]
     return _Part(
         text="".join(part.text for part in parts),
@@ -366,22 +341,21 @@ def _sequence(tree: Any, depth: int) -> _Part:
     )
 
 
-def _ways(parts: Sequence[_Part], *, at_end: bool) -> float:
-    """The number of ways of a sequence. A repeated class has one way where a character outside it must follow.
+def _is_literal(part: _Part) -> bool:
+    """Whether only one text matches."""
+    return part.low == len(part.prefix) and part.bits == _ALPHABET_BITS * part.low and part.ways == 1
 
-    Upper and lower case are one, as a shape may be compiled without regard to case.
-    """
+
+def _ways(parts: Sequence[_Part], *, at_end: bool) -> float:
+    """A repeated class has one way where a character outside it, in both cases, must follow."""
     ways = 1.0
     for part, after in zip_longest(parts, parts[1:]):
-        clear = (
-            at_end if after is None else after.is_one and after.low and not _folded(after.firsts) & _folded(part.chars)
-        )
+        clear = at_end
+        if after is not None:
+            folded = [frozenset(map(str.lower, chars)) for chars in (after.firsts, part.chars)]
+            clear = after.is_one and after.low > 0 and folded[0].isdisjoint(folded[1])
         ways *= 1 if part.is_one and clear else part.ways
     return ways
-
-
-def _folded(chars: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(str.lower, chars))
 
 
 def _part(tree: Any, depth: int) -> _Part:

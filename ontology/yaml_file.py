@@ -132,10 +132,7 @@ class _Reader:
         self._left = _MAX_VALUES
 
     def plain(self, node: yaml.Node, place: _Place) -> Any:
-        """Return the value of a node.
-
-        :raises OverflowError: when the file is too large or too deep with its anchors written out.
-        """
+        """Return the value of a node; OverflowError for a file that is too large or too deep without its anchors."""
         self._left -= 1
         if self._left < 0 or len(place) > _MAX_DEPTH:
             raise OverflowError("the file is too large or too deep with its anchors written out")

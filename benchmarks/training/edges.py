@@ -21,8 +21,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ingest.linking.derive import derive_edges
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge, derive_links
 from ingest.sources import read_catalog
 from ontology import Tool, load_ontology
 from ontology.files import write_rows
@@ -44,7 +43,7 @@ def draw(
 ) -> None:
     """Draw edges at random, one of each document in turn."""
     tools = read_catalog(documents).tools
-    edges = [edge for edge in derive_edges(tools, load_ontology()) if edge.predicate in predicates.split(",")]
+    edges = [edge for edge in derive_links(tools, load_ontology()).edges if edge.predicate in predicates.split(",")]
     rows = draw_edges(tools, edges, count, seed)
     write_rows(out, rows)
     typer.echo(f"{len(rows)} of {len(edges)} edges of {len(tools)} tools")
@@ -73,7 +72,7 @@ def recall(
     if not wanted:
         raise typer.BadParameter(f"no dependency is of the split {split!r}")
     stated: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for edge in derive_edges(read_catalog(documents).tools, load_ontology()):
+    for edge in derive_links(read_catalog(documents).tools, load_ontology()).edges:
         consumer, producer = _ends(edge)
         stated[consumer, edge.parameter, producer].add(edge.output)
     outputs = {row["id"]: stated.get((row["consumer"], row["input"], row["producer"])) for row in wanted}

@@ -15,11 +15,7 @@ Node: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class RejectedTriple:
-    """A triple that is not in the graph.
-
-    :param reason: a code, for counts: ``outside-domain``, ``no-evidence``, ``self-loop``, …
-    :param detail: one sentence.
-    """
+    """A triple that is not in the graph, with a code for counts (``outside-domain``, ``self-loop``) and a sentence."""
 
     triple: Triple
     reason: str

@@ -21,7 +21,7 @@ from ingest.extract.extractor import Evidence, Extraction, RejectedTriple
 from ingest.extract.structure import field_texts, structural_triples
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.names import canonical_name, words
-from ontology.ontology import Ontology, Predicate
+from ontology.ontology import Ontology
 from ontology.tool import Tool
 
 _LOG = logging.getLogger(__name__)
@@ -87,12 +87,7 @@ class LlmExtractor:
     """
 
     def __init__(
-        self,
-        model: ChatModel,
-        ontology: Ontology,
-        *,
-        cache: ResultCache | None = None,
-        concurrency: int = _CONCURRENCY,
+        self, model: ChatModel, ontology: Ontology, *, cache: ResultCache | None = None, concurrency: int = _CONCURRENCY
     ) -> None:
         if concurrency < 1:
             raise InvalidArgumentError(
@@ -101,9 +96,16 @@ class LlmExtractor:
         self._ontology = ontology
         self._model = model
         self._concurrency = concurrency
-        self._chat = StructuredChat(model, kind=_CACHE_KIND, repair_prompt=_repair_prompt, cache=cache)
-        self._schema = _answer_schema(ontology)
-        self._instructions = _instructions(ontology)
+        self._chat = StructuredChat(
+            model,
+            kind=_CACHE_KIND,
+            cache=cache,
+            repair_prompt=lambda problem: (
+                f"This answer cannot be used: {problem[:_MAX_ERROR_CHARS]}. "
+                "Answer again: one complete JSON object as described, with fewer triples if it was too long, and nothing else."
+            ),
+        )
+        self._instructions, self._schema = _prompt(ontology)
         self._parser = SchemaParser(self._schema)
 
     @property
@@ -124,11 +126,19 @@ class LlmExtractor:
         :raises ModelError: when three calls in a row failed after their retries, or all calls failed.
         :raises BudgetExceededError: when the budget is used up; finished answers are in the cache.
         """
-        fingerprint = self.fingerprint
-        failures, answered = FailureBudget(), False
+        fingerprint, failures, answered = self.fingerprint, FailureBudget(), False
         last: ModelError | None = None
-        answers = concurrent_map(tools, lambda tool: self._answer(tool, fingerprint), concurrency=self._concurrency)
-        for tool, answer in answers:
+
+        def ask(tool: Tool) -> StructuredAnswer[Any]:
+            content = f"{fingerprint}\n{tool.canonical_json()}".encode("utf-8", "surrogatepass")
+            messages = (
+                Message(role="system", content=self._instructions),
+                Message(role="user", content=_document(tool)),
+            )
+            request = StructuredRequest(messages=messages, schema=self._schema, schema_name="triples")
+            return self._chat.call(request, hashlib.sha256(content).hexdigest(), self._parser.parse)
+
+        for tool, answer in concurrent_map(tools, ask, concurrency=self._concurrency):
             if answer.failure is None:
                 answered = True
             else:
@@ -138,12 +148,6 @@ class LlmExtractor:
             yield self._extraction(tool, answer)
         if last is not None and not answered:
             raise last
-
-    def _answer(self, tool: Tool, fingerprint: str) -> StructuredAnswer[Any]:
-        content = f"{fingerprint}\n{tool.canonical_json()}".encode("utf-8", "surrogatepass")
-        system, user = Message(role="system", content=self._instructions), Message(role="user", content=_document(tool))
-        request = StructuredRequest(messages=(system, user), schema=self._schema, schema_name="triples")
-        return self._chat.call(request, hashlib.sha256(content).hexdigest(), self._parser.parse)
 
     def _extraction(self, tool: Tool, answer: StructuredAnswer[Any]) -> Extraction:
         """The declared structure, and what the model answered; prose in place of a name is rejected."""
@@ -157,9 +161,13 @@ class LlmExtractor:
         rejected: list[RejectedTriple] = []
         for row in answer.value["triples"] if answer.value is not None else ():
             field, span = _find(row["evidence"], texts)
-            head, tail = (
-                (_node_name(row[end], row[f"{end}_type"], tool, named), row[f"{end}_type"]) for end in ("head", "tail")
-            )
+            ends = []
+            for name, kind in ((row["head"], row["head_type"]), (row["tail"], row["tail_type"])):
+                shown = " ".join(name.split())
+                if kind == "tool" and name.strip().casefold() in _TOOL_NAMES:
+                    shown = tool.id
+                ends.append((named.get(canonical_name(shown), shown) if kind == "parameter" else shown, kind))
+            head, tail = ends
             confidence = _UNQUOTED if span[1] < 0 else _QUOTED
             triple = Evidence(tool.id, _NAME, field).triple(head, row["predicate"], tail, confidence, span)
             prose = next((name for name, kind in (head, tail) if len(name) > _MAX_NAME_CHARS and kind != "tool"), "")
@@ -169,13 +177,6 @@ class LlmExtractor:
             else:
                 triples.append(triple)
         return Extraction(tool_id=tool.id, triples=tuple(triples), rejected=tuple(rejected), error=answer.problem)
-
-
-def _node_name(name: str, kind: str, tool: Tool, parameters: Mapping[str, str]) -> str:
-    if kind == "tool" and name.strip().casefold() in _TOOL_NAMES:
-        return tool.id
-    name = " ".join(name.split())
-    return parameters.get(canonical_name(name), name) if kind == "parameter" else name
 
 
 def _find(quote: str, texts: Mapping[str, Sequence[str]]) -> tuple[str, tuple[int, int]]:
@@ -191,48 +192,38 @@ def _find(quote: str, texts: Mapping[str, Sequence[str]]) -> tuple[str, tuple[in
     return "description", (-1, -1)
 
 
-# The prompt.
+def _prompt(ontology: Ontology) -> tuple[str, dict[str, Any]]:
+    """Return the system message, the same for every tool, and the JSON schema of an answer.
 
-
-def _extractable(ontology: Ontology) -> list[Predicate]:
-    """Return the predicates that a model may use: not derived, and not declared by a document's structure or metadata."""
-    return [
+    A model may use the predicates that are not derived, and that no document declares by its structure or metadata.
+    """
+    types = {name: kind for name, kind in ontology.entity_types.items() if name != "value"}
+    usable = [
         one
         for one in ontology.predicates.values()
         if not one.derived and not one.metadata and not _STRUCTURE.issuperset((*one.domain, *one.range))
     ]
-
-
-def _answer_schema(ontology: Ontology) -> dict[str, Any]:
-    """Return the JSON schema of an answer; it allows only the types and predicates of the ontology."""
-    types = {"type": "string", "enum": [name for name in ontology.entity_types if name != "value"]}
     fields: dict[str, Any] = {key: {"type": "string"} for key in _FIELDS}
-    fields |= {"head_type": types, "tail_type": types}
-    fields["predicate"] = {"type": "string", "enum": [predicate.name for predicate in _extractable(ontology)]}
+    fields |= {key: {"type": "string", "enum": list(types)} for key in ("head_type", "tail_type")}
+    fields["predicate"] = {"type": "string", "enum": [one.name for one in usable]}
     triple = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    return {
+    schema = {
         "type": "object",
         "properties": {"triples": {"type": "array", "items": triple, "maxItems": _MAX_TRIPLES}},
         "required": ["triples"],
         "additionalProperties": False,
     }
-
-
-def _instructions(ontology: Ontology) -> str:
-    """Return the system message. It is the same for every tool, so that a server can cache the prompt prefix."""
-    types = [
-        f"- {name}{f', a kind of {one.is_a}' if one.is_a else ''}: {one.description}"
-        for name, one in ontology.entity_types.items()
-        if name != "value"
-    ]
-    predicates = [
-        f"- {one.name} ({' | '.join(one.domain)} -> {' | '.join(one.range)}): {one.description}"
-        for one in _extractable(ontology)
-    ]
+    kinds = (
+        f"- {name}{f', a kind of {one.is_a}' if one.is_a else ''}: {one.description}" for name, one in types.items()
+    )
+    predicates = (
+        f"- {one.name} ({' | '.join(one.domain)} -> {' | '.join(one.range)}): {one.description}" for one in usable
+    )
     known = [dict(zip(_FIELDS, one, strict=True)) for one in _EXAMPLE if ontology.allows(one[1], one[2], one[4])]
     answer = json.dumps({"triples": known})
     example = f"\nFor example, of the document\n\n{_EXAMPLE_DOCUMENT}\nthe answer is\n\n{answer}\n" if known else ""
-    return _RULES.format(types="\n".join(types), predicates="\n".join(predicates), most=_MAX_TRIPLES, example=example)
+    rules = _RULES.format(types="\n".join(kinds), predicates="\n".join(predicates), most=_MAX_TRIPLES, example=example)
+    return rules, schema
 
 
 def _document(tool: Tool) -> str:
@@ -247,10 +238,3 @@ def _document(tool: Tool) -> str:
             text = " ".join(parameter.description[: 4 * _MAX_PARAMETER_CHARS].split())[:_MAX_PARAMETER_CHARS]
             lines.append(f"{label} {parameter.name}: {text}")
     return "\n".join(lines)
-
-
-def _repair_prompt(problem: str) -> str:
-    return (
-        f"This answer cannot be used: {problem[:_MAX_ERROR_CHARS]}. "
-        "Answer again: one complete JSON object as described, with fewer triples if it was too long, and nothing else."
-    )

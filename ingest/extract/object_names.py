@@ -90,8 +90,11 @@ def parse_title(name: str, abbreviations: Mapping[str, str]) -> Title:
     Title(verbs=('send',), target='invoice', others=('customer',))
     """
     tokens = words(name)[:_MAX_NAME_WORDS]
-    verbs, tokens = _leading_verbs(tokens)
-    if not verbs and len(tokens) > 1 and tokens[-1] in _LAST_VERBS and tokens[-1] == action(tokens[-1]):
+    verbs: list[str] = []
+    if tokens and action(tokens[0]) and not (tokens[0] in _MOSTLY_NOUNS and len(tokens) > 1):
+        end = 3 if len(tokens) > 2 and tokens[1] in ("or", "and") and action(tokens[2]) else 1  # createOrUpdate
+        verbs, tokens = [action(verb) for verb in tokens[:end:2]], tokens[end:]
+    elif len(tokens) > 1 and tokens[-1] in _LAST_VERBS and tokens[-1] == action(tokens[-1]):
         verbs, tokens = [tokens[-1]], tokens[:-1]
     application: list[str] = []
     if not verbs:
@@ -109,10 +112,7 @@ def parse_title(name: str, abbreviations: Mapping[str, str]) -> Title:
 
 
 def parse_path(tool: Tool) -> Title | None:
-    """Parse an operation whose name is only its method and path; its object is the last object in the path.
-
-    Return None when the tool has no path, or another name.
-    """
+    """Parse an operation named by method and path alone; its object is the last one in the path. None for any other."""
     path = tool.metadata.get("path")
     if not isinstance(path, str) or "/" not in path:
         return None
@@ -138,19 +138,10 @@ def _title(verbs: Sequence[str], target: str, objects: Sequence[str]) -> Title:
     return Title(verbs=tuple(verbs), target=target, others=tuple(others))
 
 
-def _leading_verbs(tokens: list[str]) -> tuple[list[str], list[str]]:
-    """Return the verb at the start of a name, or both verbs of "create or update", and the remaining words."""
-    if not tokens or not action(tokens[0]) or (tokens[0] in _MOSTLY_NOUNS and len(tokens) > 1):
-        return [], tokens
-    if len(tokens) > 2 and tokens[1] in ("or", "and") and action(tokens[2]):
-        return [action(tokens[0]), action(tokens[2])], tokens[3:]
-    return [action(tokens[0])], tokens[1:]
-
-
 def _groups(tokens: list[str]) -> list[list[str]]:
-    """Return the words in groups, split at prepositions and stop words; between two prepositions the last group comes first.
+    """Split at prepositions and stop words; between two prepositions the last group comes first.
 
-    The object of "the users currently playing track" is the track. A number clears its group: the object of "core v1 pod" is the pod.
+    The object of "the users currently playing track" is the track, of "core v1 pod" the pod: a number clears its group.
     """
     groups: list[list[str]] = []
     runs: list[list[str]] = [[]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -14,13 +14,7 @@ from multiprocessing import get_context
 
 from ingest.extract.extractor import Evidence, Extraction
 from ingest.extract.object_names import Title, parse_path, parse_title
-from ingest.extract.sentences import (
-    MAX_DESCRIPTION_CHARS,
-    MAX_PARAMETER_CHARS,
-    MIN_SENTENCE_CHARS,
-    Sentence,
-    sentences,
-)
+from ingest.extract.sentences import MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, MIN_SENTENCE_CHARS, Sentence, sentences
 from ingest.extract.spacy_parser import Finding, SentenceParser, find_model
 from ingest.extract.structure import structural_triples
 from ontology.errors import CatalogError, InvalidArgumentError
@@ -86,11 +80,8 @@ class RulesExtractor:
             self._extractor = self._extractor or _ChunkExtractor(self._ontology, self._model)
             for chunk in chunks:
                 yield from self._extractor.extract(chunk)
-        else:
-            yield from self._extract_in_pool(chunks)
-
-    def _extract_in_pool(self, chunks: list[Sequence[Tool]]) -> Iterator[Extraction]:
-        """Extract in processes. Where one is killed, all are started again, and only what was not yielded is done again."""
+            return
+        # Where a process is killed, all are started again, and only what was not yielded is done again.
         make, losses = self._pool or _processes, 0
         while chunks:
             try:
@@ -122,12 +113,13 @@ def _extract(chunk: Sequence[Tool]) -> list[Extraction]:
 
 
 class _ChunkExtractor:
-    """Extracts chunks of tools with one language model."""
-
     def __init__(self, ontology: Ontology, model: str) -> None:
         self.ontology = ontology
         self.parser = SentenceParser(model)
-        self.predicates = _predicates_by_lemmas(ontology)
+        self.predicates: dict[str, str] = {}  # by base forms: "sends to" matches the synonym "sent to"
+        for predicate in ontology.predicates.values():
+            for phrase in (predicate.name, *predicate.synonyms):
+                self.predicates.setdefault(_lemmas(phrase), predicate.name)
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         by_tool = [list(_sentences(tool)) for tool in tools]
@@ -140,24 +132,21 @@ class _ChunkExtractor:
             yield Extraction(tool_id=tool.id, triples=tuple(triples))
 
     def _title_triples(self, tool: Tool) -> Iterator[Triple]:
-        for field, title in self._titles(tool):
-            source = Evidence(tool.id, _NAME, field)
-            for name in (title.target, *title.others):
-                if name:
-                    yield source.triple((tool.id, "tool"), "has_entity", (name, _OBJECT), _TITLE)
-            for capability in title.capabilities:
-                yield from _capability(source, capability, title.target, _CAPABILITY_IN_TITLE)
-
-    def _titles(self, tool: Tool) -> Iterator[tuple[str, Title]]:
-        """Yield the names in code style or path style; names in prose are parsed as sentences."""
-        path = parse_path(tool)
-        if path is not None:
-            yield "metadata.path", path
+        """Read names in code style or path style; names in prose are parsed as sentences."""
+        titles: list[tuple[str, Title]] = []
+        if (path := parse_path(tool)) is not None:
+            titles.append(("metadata.path", path))
         elif " " not in tool.name.strip():
-            yield "name", parse_title(tool.name, self.ontology.abbreviations)
+            titles.append(("name", parse_title(tool.name, self.ontology.abbreviations)))
         title = tool.metadata.get("title")
         if isinstance(title, str) and title and title != tool.name and " " not in title.strip():
-            yield "metadata.title", parse_title(title, self.ontology.abbreviations)
+            titles.append(("metadata.title", parse_title(title, self.ontology.abbreviations)))
+        for field, parsed in titles:
+            source = Evidence(tool.id, _NAME, field)
+            for name in filter(None, (parsed.target, *parsed.others)):
+                yield source.triple((tool.id, "tool"), "has_entity", (name, _OBJECT), _TITLE)
+            for capability in parsed.capabilities:
+                yield from _capability(source, capability, parsed.target, _CAPABILITY_IN_TITLE)
 
     def _sentence_triples(self, tool: Tool, field: str, start: int, finding: Finding) -> Iterator[Triple]:
         is_input = field.startswith("parameters.")
@@ -175,7 +164,10 @@ class _ChunkExtractor:
             yield from _capability(source, found.name, found.target, _CAPABILITY_IN_TEXT, found.span)
         for relation in finding.relations:
             if inputs.isdisjoint(f"{relation.head} {relation.tail}".lower().split()):
-                known = self._predicate(relation.phrase)
+                known = self.ontology.predicate_for(relation.phrase) or self.predicates.get(
+                    _lemmas(relation.phrase), ""
+                )
+                known = known if known and self.ontology.allows(_OBJECT, known, _OBJECT) else ""
                 confidence = relation.confidence + (_KNOWN_BONUS if known else -_KNOWN_BONUS)
                 yield source.triple(
                     (relation.head, _OBJECT),
@@ -185,11 +177,6 @@ class _ChunkExtractor:
                     relation.span,
                     relation.phrase,
                 )
-
-    def _predicate(self, phrase: str) -> str:
-        """Return the predicate of a phrase, or empty when it is not allowed between two business objects."""
-        name = self.ontology.predicate_for(phrase) or self.predicates.get(_lemmas(phrase), "")
-        return name if name and self.ontology.allows(_OBJECT, name, _OBJECT) else ""
 
 
 def _capability(
@@ -201,7 +188,6 @@ def _capability(
 
 
 def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
-    """Yield the sentences that are parsed, each with its field."""
     for field, text in (("name", tool.name), ("metadata.title", tool.metadata.get("title"))):
         if isinstance(text, str) and " " in text.strip():
             # "Service: Operation": the service is in the metadata.
@@ -216,15 +202,6 @@ def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
             yield f"parameters.{parameter.name}", sentence
             if len(sentence.text) >= MIN_SENTENCE_CHARS:
                 break
-
-
-def _predicates_by_lemmas(ontology: Ontology) -> Mapping[str, str]:
-    """Map from the base forms of a predicate's name or synonym to the predicate: "sends to" matches the synonym "sent to"."""
-    index: dict[str, str] = {}
-    for predicate in ontology.predicates.values():
-        for phrase in (predicate.name, *predicate.synonyms):
-            index.setdefault(_lemmas(phrase), predicate.name)
-    return index
 
 
 def _lemmas(phrase: str) -> str:

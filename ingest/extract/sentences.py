@@ -97,8 +97,15 @@ def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sent
         raw = window[start:end].lstrip()
         body = _cut(raw.rstrip(), _MAX_SENTENCE_CHARS)
         is_cut = end == len(window) and len(text) > limit
-        if (first or not is_cut) and _is_english(body):
-            subject, body = _add_subject(_lower_title_case(body), _MOSTLY_NOUNS if operation else _ALSO_NOUNS)
+        letters = [character for character in body if character.isalpha()]
+        # The parser knows no other script.
+        is_latin = len(letters) >= _MIN_LETTERS and sum(character < "ɐ" for character in letters) * 2 > len(letters)
+        if (first or not is_cut) and is_latin:
+            longer = [word for word in body.split() if len(word) > 3 and word.isalpha()]
+            if len(longer) > 1 and sum(word[0].isupper() for word in longer) >= 0.7 * len(longer):
+                # The parser tags capitalised nouns as proper names; camel case and acronyms are kept.
+                body = _TITLE_CASE.sub(lambda word: word[0].lower(), body)
+            subject, body = _add_subject(body, _MOSTLY_NOUNS if operation else _ALSO_NOUNS)
             yield Sentence(text=subject + body, start=end - len(raw), prefix_chars=len(subject))
             first = False
 
@@ -108,25 +115,10 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]
 
 
-def _is_english(text: str) -> bool:
-    """Whether there are a few letters, and most are Latin; the parser knows no other script."""
-    letters = [character for character in text if character.isalpha()]
-    return len(letters) >= _MIN_LETTERS and sum(character < "ɐ" for character in letters) * 2 > len(letters)
-
-
-def _lower_title_case(body: str) -> str:
-    """Return title case in lower case, because the parser tags capitalised nouns as proper names; keep camel case and acronyms."""
-    longer = [word for word in body.split() if len(word) > 3 and word.isalpha()]
-    capitals = sum(word[0].isupper() for word in longer)
-    if len(longer) < 2 or capitals < 0.7 * len(longer):
-        return body
-    return _TITLE_CASE.sub(lambda word: word[0].lower(), body)
-
-
 def _add_subject(body: str, nouns: frozenset[str]) -> tuple[str, str]:
     """Return the subject to insert before a sentence that begins with an operation's verb, or empty, and the sentence.
 
-    :param nouns: verbs that are nouns at the front, unless the next word shows that they have an object ("Order status").
+    :param nouns: verbs that are nouns at the front, unless the next word shows an object ("Order status").
     """
     match = _FIRST.match(body)
     if match is None:

@@ -18,13 +18,9 @@ _BATCH, _MAX_CACHED = 64, 20_000
 
 
 class Phrase(NamedTuple):
-    """A noun phrase in its original spelling, without words that do not name an object.
+    """A noun phrase in its original spelling, at most four words that name an object; positions are in the sentence.
 
-    :param name: its words, at most four.
-    :param core: the nouns at its end (``email reminder`` of ``automated email reminder``); the name where it has no adjective.
-    :param start: index of its first character in the sentence.
-    :param end: one past the index of its last character.
-    :param core_start: index of the first character of the core.
+    :param core: the nouns at its end (``email reminder`` of ``automated email reminder``), or the name.
     """
 
     name: str
@@ -35,11 +31,7 @@ class Phrase(NamedTuple):
 
 
 class Capability(NamedTuple):
-    """A verb and its object.
-
-    :param name: verb in base form and object in canonical form: ``send email reminder``.
-    :param target: the object in its original spelling.
-    """
+    """A verb in base form with its canonical object (``send email reminder``), and the object as it is written."""
 
     name: str
     target: str
@@ -65,10 +57,7 @@ class Finding(NamedTuple):
 
 
 def find_model() -> tuple[str, str]:
-    """Return ``(package, version)`` of the first installed English model.
-
-    :raises ModelError: when none is installed.
-    """
+    """Return ``(package, version)`` of the first installed English model; raise ModelError when none is."""
     for model in SPACY_MODELS:
         if importlib.util.find_spec(model) is not None:
             try:
@@ -125,23 +114,6 @@ class _Word(NamedTuple):
     tag: str
 
 
-def _noun_phrases(doc: Any, prefix_chars: int) -> dict[int, Phrase]:
-    """Map from the index of the head token to its phrase."""
-    found: dict[int, Phrase] = {}
-    for token in doc:
-        if token.idx < prefix_chars or token.tag_ not in _NOUN_TAGS or _inside_compound(token, doc):
-            continue
-        if token.lower_ == "order" and token.dep_ == "pobj" and token.i and doc[token.i - 1].lower_ == "in":
-            continue  # "in order to"
-        end = token.idx + len(token.text)
-        if doc.text[token.idx - 1 : token.idx] in _QUOTES and doc.text[end : end + 1] in _QUOTES:
-            continue  # a literal such as 'JFK'
-        phrase = _phrase(_words(doc, _leftmost(token, doc, prefix_chars), token.i), doc.text)
-        if phrase is not None:
-            found[token.i] = phrase
-    return found
-
-
 def _inside_compound(token: Any, doc: Any) -> bool:
     """Whether a later noun of the same phrase is the head."""
     following = token.i + 1
@@ -196,18 +168,16 @@ def _phrase(words: Sequence[_Word], text: str) -> Phrase | None:
     if all(is_generic(word.text.lower()) for word in kept if word.tag in _NOUN_TAGS):
         return None  # "immediate attention": a generic noun with an adjective names no object either
     core = len(kept) - 1
-    while core > 0 and _in_core(kept[core - 1]):
+    while core > 0:
+        modifier, tag = kept[core - 1].text.lower(), kept[core - 1].tag
+        # Nouns are part of the core, and adjectives that are also nouns (rental service, human agent).
+        if modifier in STOP_WORDS or not (tag in _NOUN_TAGS or (tag == "JJ" and is_noun(modifier))):
+            break
         core -= 1
     core_start, core_end = naming_words([word.text for word in kept[core:]])
     # "open orders" has the core "orders"; "live result" has no core, because "result" is generic.
     first, inner, last = kept[0].start, kept[core + core_start if core_end > core_start else 0].start, kept[-1].end
     return Phrase(" ".join(text[first:last].split()), " ".join(text[inner:last].split()), first, last, inner)
-
-
-def _in_core(word: _Word) -> bool:
-    """Whether a modifier is part of the core: a noun, or an adjective that is also a noun (rental service, human agent)."""
-    text = word.text.lower()
-    return text not in STOP_WORDS and (word.tag in _NOUN_TAGS or (word.tag == "JJ" and is_noun(text)))
 
 
 # Capabilities and relations.
@@ -223,11 +193,8 @@ _LINKING_VERBS = vocabulary("linking_verbs")
 _TRANSPARENT_HEADS = vocabulary("transparent_heads")
 _OBLIGATIONS = vocabulary("obligations")
 _ERROR = re.compile(r"\b(?:errors?|exceptions?)\b", re.IGNORECASE)
-_MAX_DEPTH, _MAX_CHAIN, _MAX_CONJUNCTS = (
-    3,
-    4,
-    4,
-)  # container nouns, verbs between a verb and its subject, coordinated objects
+# Container nouns, verbs between a verb and its subject, coordinated objects.
+_MAX_DEPTH, _MAX_CHAIN, _MAX_CONJUNCTS = 3, 4, 4
 _STRONG, _LOOKUP, _WEAK = 0.5, 0.45, 0.4  # confidence of a relation
 
 
@@ -236,23 +203,27 @@ def _children(token: Any, *dependencies: str) -> list[Any]:
 
 
 class _Tree:
-    """One dependency tree.
-
-    :param doc: a spaCy Doc with tags and a dependency parse.
-    :param prefix_chars: length of the subject inserted before the sentence; positions in a finding are counted without it.
-    """
+    """One dependency tree; positions in a finding are counted without the inserted subject."""
 
     def __init__(self, doc: Any, prefix_chars: int) -> None:
         self.doc = doc
         self.prefix_chars = prefix_chars
-        self.phrases = _noun_phrases(doc, prefix_chars)
+        self.phrases: dict[int, Phrase] = {}  # by the index of the head token
+        for token in doc:
+            if token.idx < prefix_chars or token.tag_ not in _NOUN_TAGS or _inside_compound(token, doc):
+                continue
+            if token.lower_ == "order" and token.dep_ == "pobj" and token.i and doc[token.i - 1].lower_ == "in":
+                continue  # "in order to"
+            end = token.idx + len(token.text)
+            if doc.text[token.idx - 1 : token.idx] in _QUOTES and doc.text[end : end + 1] in _QUOTES:
+                continue  # a literal such as 'JFK'
+            phrase = _phrase(_words(doc, _leftmost(token, doc, prefix_chars), token.i), doc.text)
+            if phrase is not None:
+                self.phrases[token.i] = phrase
 
     def finding(self) -> Finding:
-        by = self.prefix_chars
-        phrases = (
-            Phrase(one.name, one.core, one.start - by, one.end - by, one.core_start - by)
-            for one in self.phrases.values()
-        )
+        by, found = self.prefix_chars, self.phrases.values()
+        phrases = (Phrase(one.name, one.core, one.start - by, one.end - by, one.core_start - by) for one in found)
         return Finding(tuple(phrases), tuple(self._capabilities()), tuple(self._relations()))
 
     def _capabilities(self) -> Iterator[Capability]:
@@ -296,28 +267,23 @@ class _Tree:
 
     def _objects(self, verb: Any) -> Iterator[Phrase]:
         """Yield the objects of a verb; coordinated verbs share the object of the last; "search for" has it after the preposition."""
-        for direct in _children(verb, "dobj", "oprd")[:1]:
-            yield from self._coordinated(direct)
-            return
-        for preposition in _children(verb, "prep"):
-            if preposition.lower_ in ("for", "to", "up"):
-                yield from self._after(preposition)
-                return
-        for other in _children(verb, "conj"):
-            if other.tag_.startswith("VB"):
-                yield from self._objects(other)
+        prepositions = [each for each in _children(verb, "prep") if each.lower_ in ("for", "to", "up")]
+        if direct := _children(verb, "dobj", "oprd"):
+            yield from self._coordinated(direct[0])
+        elif prepositions:
+            yield from self._after(prepositions[0])
+        else:
+            for other in _children(verb, "conj"):
+                if other.tag_.startswith("VB"):
+                    yield from self._objects(other)
 
     def _coordinated(self, token: Any) -> Iterator[Phrase]:
-        """Yield the phrases of a token and of the tokens coordinated with it."""
         for member in (token, *list(token.conjuncts)[:_MAX_CONJUNCTS]):
             if member.i >= token.i and (phrase := self._named(member)) is not None:
                 yield phrase
 
-    def _after(self, preposition: Any) -> list[Phrase]:
-        return [phrase for child in _children(preposition, "pobj") for phrase in self._coordinated(child)]
-
-    def _direct_objects(self, verb: Any) -> list[Phrase]:
-        return [phrase for child in _children(verb, "dobj") for phrase in self._coordinated(child)]
+    def _after(self, governor: Any, dependency: str = "pobj") -> list[Phrase]:
+        return [phrase for child in _children(governor, dependency) for phrase in self._coordinated(child)]
 
     def _subject(self, verb: Any) -> Any:
         return next(iter(_children(verb, "nsubj", "nsubjpass")), None)
@@ -366,11 +332,11 @@ class _Tree:
         name = self._action(verb) if verb.idx == self.prefix_chars else verb.lower_
         phrase = word if verb_lemma(verb.lower_) == "be" else f"{name} {word}"
         passive = _children(verb, "nsubjpass")
-        heads = self._direct_objects(verb)
-        if verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD"):
-            yield from self._pairs([self._phrase_of(verb.head)], phrase, tails, _STRONG)
-        elif passive:
-            yield from self._pairs([self._phrase_of(passive[0])], phrase, tails, _STRONG)
+        heads = self._after(verb, "dobj")
+        participle = verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD")
+        if participle or passive:
+            owner = self._phrase_of(verb.head if participle else passive[0])
+            yield from self._pairs([owner], phrase, tails, _STRONG)
         elif self._action(verb) in _LOOKUP_VERBS and word in _NOUN_PREPOSITIONS:
             yield from self._pairs(heads, word, tails, _LOOKUP)
         elif word in _VERB_PREPOSITIONS:
@@ -387,7 +353,7 @@ class _Tree:
         subject = verb.head if verb.dep_ == "acl" and verb.tag_ == "VBG" else self._subject(verb)
         no_object = _TOOL_SUBJECTS - {"which", "that", "user", "users"}
         if subject is not None and subject.idx >= self.prefix_chars and subject.lower_ not in no_object:
-            yield from self._pairs([self._phrase_of(subject)], verb.lower_, self._direct_objects(verb), _STRONG)
+            yield from self._pairs([self._phrase_of(subject)], verb.lower_, self._after(verb, "dobj"), _STRONG)
 
     def _pairs(
         self, heads: Sequence[Phrase | None], phrase: str, tails: Sequence[Phrase], confidence: float

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice
+from functools import lru_cache, partial
+from itertools import dropwhile, islice
 from typing import Any, NamedTuple
 
 from ingest.extract.extractor import Evidence
@@ -63,44 +64,33 @@ def structural_triples(tool: Tool, ontology: Ontology, extractor_name: str) -> l
 
     :param extractor_name: versioned name of the extractor, for the provenance.
     """
-    found = (
-        *_parameter_triples(tool, ontology, extractor_name),
-        *_metadata_triples(tool, ontology, extractor_name),
-        *(
-            Evidence(tool.id, extractor_name, "depends_on").triple(
-                (tool.id, "tool"), "depends_on", (dependency.tool, "tool"), phrase=dependency.reason
-            )
-            for dependency in tool.depends_on
-        ),
-    )
+    head, context, values_left = (tool.id, "tool"), path_context(tool), _MAX_VALUES_PER_TOOL
+    evidence = partial(Evidence, tool.id, extractor_name)
+    found: list[Triple] = []
+    kinds = (("parameters", "has_parameter", tool.parameters), ("returns", "returns", tool.returns))
+    for kind, predicate, parameter in ((kind, has, one) for kind, has, listed in kinds for one in listed):
+        name = documented_name(parameter, context, output=kind == "returns")
+        if not canonical_name(name):
+            continue
+        node, source = (name, "parameter"), evidence(f"{kind}.{parameter.name}")
+        found.append(source.triple(head, predicate, node))
+        for value in islice(filter(_is_name, parameter.enum), min(_MAX_VALUES, values_left)):
+            values_left -= 1
+            found.append(source.triple(node, "has_value", (value, "value")))
+        for one in _references(parameter, context, name, ontology.abbreviations):
+            at = evidence("metadata.path") if one.phrase == _PATH else source
+            entity = one.entity, "business_object"
+            found.append(at.triple(node, one.predicate, entity, one.confidence, one.span, one.phrase))
+    for predicate, value, field in _declared(tool, ontology):
+        tail = value, ontology.predicates[predicate].range[0]
+        found.append(evidence(field).triple(head, predicate, tail))
+    for needed in tool.depends_on:
+        tail = needed.tool, "tool"
+        found.append(evidence("depends_on").triple(head, "depends_on", tail, phrase=needed.reason))
     return [triple for triple in found if ontology.allows(triple.head_type, triple.predicate, triple.tail_type)]
 
 
-# Inputs and outputs.
-
 _MAX_VALUES, _MAX_VALUES_PER_TOOL = 20, 200  # allowed values read per parameter and per tool
-
-
-def _parameter_triples(tool: Tool, ontology: Ontology, extractor: str) -> Iterator[Triple]:
-    context = path_context(tool)
-    values_left = _MAX_VALUES_PER_TOOL
-    for kind, predicate, listed in (
-        ("parameters", "has_parameter", tool.parameters),
-        ("returns", "returns", tool.returns),
-    ):
-        for parameter in listed:
-            name = documented_name(parameter, context, output=kind == "returns")
-            if not canonical_name(name):
-                continue
-            node, source = (name, "parameter"), Evidence(tool.id, extractor, f"{kind}.{parameter.name}")
-            yield source.triple((tool.id, "tool"), predicate, node)
-            for value in islice(filter(_is_name, parameter.enum), min(_MAX_VALUES, values_left)):
-                values_left -= 1
-                yield source.triple(node, "has_value", (value, "value"))
-            for found in _references(parameter, context, name, ontology.abbreviations):
-                at = Evidence(tool.id, extractor, "metadata.path") if found.phrase == _PATH else source
-                object_ = (found.entity, "business_object")
-                yield at.triple(node, found.predicate, object_, found.confidence, found.span, found.phrase)
 
 
 _IDENTIFIER_NAMES = vocabulary("identifier_names")
@@ -135,11 +125,11 @@ _DESCRIPTION_CHARS, _PATH_CHARS = 200, 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathContext:
-    """The objects in a tool's path and name, for parameters whose name contains no object (``id``).
+    """The objects in a tool's path and name, for parameters whose name contains no object (``id``); texts may be empty.
 
     :param collections: map from placeholder to the singular of the static segment before it.
-    :param subject: the object of the last path segment that names one (the items of a list in the response), or empty.
-    :param returned: the object that the response represents, so that a top-level ``id`` identifies it, or empty.
+    :param subject: the object of the last path segment that names one (the items of a list in the response).
+    :param returned: the object that the response represents, so that a top-level ``id`` identifies it.
     """
 
     collections: Mapping[str, str]
@@ -207,11 +197,7 @@ def documented_name(parameter: Parameter, context: PathContext, *, output: bool 
 
 
 class _Reference(NamedTuple):
-    """An object that a parameter identifies or refers to, with a confidence in [0, 1].
-
-    :param phrase: the kind of evidence (``path``, ``identifier of``), or empty for the parameter's name.
-    :param span: of the evidence in the parameter's description; (-1, -1) for evidence in the name or path.
-    """
+    """An object that a parameter identifies or refers to; ``phrase`` is the kind of evidence, empty for its name."""
 
     entity: str
     confidence: float
@@ -237,7 +223,6 @@ def _references(
 def _identified(
     parameter: Parameter, context: PathContext, name: str, abbreviations: Mapping[str, str]
 ) -> Iterator[_Reference]:
-    """Yield the objects that the name, the place in the path and the description say."""
     tokens, own = words(name), words(parameter.name)
     tail = tokens[-1] if tokens else ""
     entity = _object(identified_entity(name, abbreviations).split(), {})
@@ -250,14 +235,15 @@ def _identified(
     bonus = 0.1 if has_id_format else 0.0 if is_identifier else -0.15
     text = parameter.description[:_DESCRIPTION_CHARS]
     if match := _ID_OF.search(text):
-        entity = _object(_phrase_after(words(match["of"])), abbreviations)
-        if entity:
+        kept: list[str] = []  # the noun phrase after "ID of"
+        for token in [*dropwhile(STOP_WORDS.__contains__, words(match["of"]))][:3]:
+            if token in STOP_WORDS or (action(token) == token and kept and not is_noun(token)):
+                break
+            kept.append(token)
+        if entity := _object(kept, abbreviations):
             yield _Reference(entity, round(0.8 + bonus, 2), "identifier of", match.span())
     if match := _OF_ID.search(text):
-        said = match["tail"].lower()
-        tokens = words(match["of"])
-        while tokens and tokens[0] in STOP_WORDS:
-            tokens = tokens[1:]
+        said, tokens = match["tail"].lower(), [*dropwhile(STOP_WORDS.__contains__, words(match["of"]))]
         entity = _object(tokens, abbreviations) if len(tokens) <= 3 else ""
         weak = said in _WEAK_TAILS and (not is_identifier or (entity and entity.split()[-1] in _NOT_IDENTIFIED))
         if entity and not weak and (is_identifier or has_id_format or said in ("id", "ids", "identifier")):
@@ -279,18 +265,6 @@ def _mentioned(parameter: Parameter, name: str, abbreviations: Mapping[str, str]
         yield _Reference(entity, 0.7 if tokens[-1] in ("name", "names", "title") else 0.6, predicate="refers_to")
 
 
-def _phrase_after(tokens: list[str]) -> list[str]:
-    """Return the noun phrase at the start of the words after "ID of"."""
-    while tokens and tokens[0] in STOP_WORDS:
-        tokens = tokens[1:]
-    kept: list[str] = []
-    for token in tokens[:3]:
-        if token in STOP_WORDS or (action(token) == token and kept and not is_noun(token)):
-            break
-        kept.append(token)
-    return kept
-
-
 def _object(tokens: list[str], abbreviations: Mapping[str, str]) -> str:
     """Return the canonical name of a business object, or empty when the words name none."""
     while tokens and tokens[0] in _ROLES:
@@ -304,25 +278,17 @@ def _object(tokens: list[str], abbreviations: Mapping[str, str]) -> str:
     return entity if is_foreign or is_noun(kept[-1]) else ""
 
 
-# Metadata.
-
 _MAX_METADATA_VALUES = 20  # values read per metadata key
 _MAX_VALUE_CHARS = 60  # a longer text is prose, not a name
 _NOT_VALUES = vocabulary("not_values")
 
 
-def _metadata_triples(tool: Tool, ontology: Ontology, extractor: str) -> Iterator[Triple]:
-    for predicate, value, field in _declared(tool, ontology):
-        kind = ontology.predicates[predicate].range[0]
-        yield Evidence(tool.id, extractor, field).triple((tool.id, "tool"), predicate, (value, kind))
-
-
-def declared_metadata(tool: Tool, ontology: Ontology) -> dict[str, frozenset[str]]:
+def declared_metadata(tool: Tool, ontology: Ontology) -> dict[str, set[str]]:
     """Map from predicate to the canonical names of its tails in the metadata."""
-    found: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = defaultdict(set)
     for predicate, value, _ in _declared(tool, ontology):
-        found.setdefault(predicate, set()).add(canonical_name(value, ontology.abbreviations))
-    return {predicate: frozenset(names) for predicate, names in found.items()}
+        found[predicate].add(canonical_name(value, ontology.abbreviations))
+    return found
 
 
 def _declared(tool: Tool, ontology: Ontology) -> Iterator[tuple[str, str, str]]:

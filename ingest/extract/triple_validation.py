@@ -5,7 +5,7 @@ The paper lists this step as missing. It uses no model, only the document; each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -20,9 +20,7 @@ from ontology.tool_graph import Triple
 
 _TOOL, _PARAMETER = "tool", "parameter"
 _PLAIN_ACTIONS = vocabulary("actions") - vocabulary("also_nouns")
-_EXCLUSIVE = frozenset(
-    ("has_line_of_business", "has_department", "has_system")
-)  # declared in full: another value contradicts
+_EXCLUSIVE = ("has_line_of_business", "has_department", "has_system")  # declared in full: another value contradicts
 _MAX_EVIDENCE_CHARS = 200_000
 _CHUNK_CHARS = 20_000  # maximum that ontology.names.words reads in one call
 _Key: TypeAlias = tuple[str, str, str, str, str]
@@ -43,23 +41,29 @@ def validate(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extra
     document = _Document(tool, ontology)
     kept: list[Triple] = []
     rejected: list[RejectedTriple] = []
-    for triple in map(document.with_tool_id, triples):
+    for triple in triples:
+        if triple.head_type == _TOOL and triple.head != tool.id and canonical_name(triple.head) in document.titles:
+            triple = replace(triple, head=tool.id)
         fault = document.fault_of(triple)
         if fault is None:
             kept.append(triple)
         else:
             rejected.append(RejectedTriple(triple, *fault))
     unique = document.most_confident(kept)
-    connected = document.most_confident([*unique, *document.missing_entities(unique)])
-    return Extraction(tool_id=tool.id, triples=tuple(connected), rejected=tuple(rejected))
+    connected = {document.key(triple)[3:] for triple in unique if triple.head_type == _TOOL}
+    missing = [
+        replace(triple, head=tool.id, head_type=_TOOL, predicate="has_entity", phrase="", tail=name, tail_type=kind)
+        for triple in unique
+        for name, kind in _ends(triple)
+        if ontology.allows(_TOOL, "has_entity", kind) and (kind, document.canonical(name, kind)) not in connected
+    ]
+    found = document.most_confident([*unique, *missing])
+    return Extraction(tool_id=tool.id, triples=tuple(found), rejected=tuple(rejected))
 
 
 class _Document:
-    """One tool's document, prepared once for all of its triples."""
-
     def __init__(self, tool: Tool, ontology: Ontology) -> None:
-        self.tool = tool
-        self.ontology = ontology
+        self.tool, self.ontology = tool, ontology
         self._canonical: dict[str, str] = {}
         self.titles = {self.canonical(text) for text in (tool.id, tool.name, tool.title)} - {""}
         self.texts = field_texts(tool)
@@ -103,12 +107,6 @@ class _Document:
             found.update(identified_entity(parameter.name, self.ontology.abbreviations).split())
         return found
 
-    def with_tool_id(self, triple: Triple) -> Triple:
-        """Return the triple with the tool's id as its head when the head is the tool's name or title."""
-        if triple.head_type == _TOOL and triple.head != self.tool.id and canonical_name(triple.head) in self.titles:
-            return replace(triple, head=self.tool.id)
-        return triple
-
     def key(self, triple: Triple) -> _Key:
         head, tail = self.canonical(triple.head, triple.head_type), self.canonical(triple.tail, triple.tail_type)
         return (triple.head_type, head, triple.predicate, triple.tail_type, tail)
@@ -121,15 +119,6 @@ class _Document:
                 best[key] = triple
         return list(best.values())
 
-    def missing_entities(self, triples: Iterable[Triple]) -> Iterator[Triple]:
-        connected = {self.key(triple)[3:] for triple in triples if triple.head_type == _TOOL}
-        for triple in triples:
-            template = replace(triple, head=self.tool.id, head_type=_TOOL, predicate="has_entity", phrase="")
-            for name, kind in _ends(triple):
-                is_entity = self.ontology.allows(_TOOL, "has_entity", kind)
-                if is_entity and (kind, self.canonical(name, kind)) not in connected:
-                    yield replace(template, tail=name, tail_type=kind)
-
     def fault_of(self, triple: Triple) -> tuple[str, str] | None:
         """Return the reason to reject a triple, and a sentence; None for a valid one."""
         head_type, head, _, tail_type, tail = self.key(triple)
@@ -140,8 +129,16 @@ class _Document:
             return ("confidence-range", f"the confidence {triple.confidence} is not between 0 and 1")
         if evidence.tool_id != self.tool.id or not evidence.extractor or not evidence.field:
             return ("foreign-provenance", "the provenance does not name this tool, a field of it and an extractor")
-        if fault := self._outside_ontology(triple):
-            return fault
+        for kind in (head_type, tail_type):
+            if kind not in self.ontology.entity_types:
+                return ("unknown-type", f"the ontology has no entity type {kind!r}")
+        predicate = self.ontology.predicates.get(triple.predicate)
+        if predicate is None:
+            return ("unknown-predicate", f"the ontology has no predicate {triple.predicate!r}")
+        if predicate.derived:
+            return ("derived-predicate", "egotools derives this predicate between tools; no document states it")
+        if not self.ontology.allows(head_type, triple.predicate, tail_type):
+            return ("outside-domain", f"{triple.predicate!r} is not allowed from {head_type!r} to {tail_type!r}")
         if misplaced := self._misplaced(triple, {head: head_type, tail: tail_type}):
             return ("tool-misplaced", misplaced)
         # The parameter `city` that refers to the business object "city" is no loop: they are two nodes.
@@ -151,8 +148,7 @@ class _Document:
         if not texts:
             return ("span-outside-field", f"the tool has no field {evidence.field!r}")
         if span != (-1, -1) and not (0 <= span[0] < span[1] <= max(map(len, texts))):
-            detail = f"characters {span[0]} to {span[1]} are not inside {evidence.field!r}"
-            return ("span-outside-field", detail)
+            return ("span-outside-field", f"characters {span[0]} to {span[1]} are not inside {evidence.field!r}")
         if conflict := self._conflict(triple):
             return ("contradicts-declared", conflict)
         for name, kind in _ends(triple):
@@ -170,33 +166,20 @@ class _Document:
             return "a tool is a tail only of another tool's depends_on"
         for name, kind in ends.items():
             # "Purchase Order" may be a tool and an object; "Send Reminder" is an action, so it is a capability.
-            if kind not in (_TOOL, _PARAMETER, "capability", "value") and name in self.titles and _is_action(name):
-                return f"{name!r} is the tool itself, not an entity"
+            if kind not in (_TOOL, _PARAMETER, "capability", "value") and name in self.titles:
+                first, *others = words(name) or [""]
+                if others and first in _PLAIN_ACTIONS:
+                    return f"{name!r} is the tool itself, not an entity"
         return ""
 
-    def _outside_ontology(self, triple: Triple) -> tuple[str, str] | None:
-        for kind in (triple.head_type, triple.tail_type):
-            if kind not in self.ontology.entity_types:
-                return ("unknown-type", f"the ontology has no entity type {kind!r}")
-        predicate = self.ontology.predicates.get(triple.predicate)
-        if predicate is None:
-            return ("unknown-predicate", f"the ontology has no predicate {triple.predicate!r}")
-        if predicate.derived:
-            return ("derived-predicate", "egotools derives this predicate between tools; no document states it")
-        if not self.ontology.allows(triple.head_type, triple.predicate, triple.tail_type):
-            detail = f"{triple.predicate!r} is not allowed from {triple.head_type!r} to {triple.tail_type!r}"
-            return ("outside-domain", detail)
-        return None
-
     def _conflict(self, triple: Triple) -> str:
-        """Return what the document declares otherwise, or empty."""
         predicate, head, tail = triple.predicate, self.canonical(triple.head), self.canonical(triple.tail)
         if predicate == "has_parameter":
             return "" if tail in self.inputs else f"the tool has no input {triple.tail!r}"
         if predicate == "returns":
             known = not self.tool.returns or tail in self.outputs
             return "" if known else f"the tool declares its outputs, and {triple.tail!r} is none of them"
-        declared = self.metadata.get(predicate, frozenset()) if predicate in _EXCLUSIVE else frozenset()
+        declared = self.metadata.get(predicate) if predicate in _EXCLUSIVE else None
         if declared and tail not in declared:
             return f"the metadata declares another {predicate.removeprefix('has_').replace('_', ' ')}"
         for name, kind in _ends(triple):
@@ -213,11 +196,6 @@ class _Document:
 
 def _ends(triple: Triple) -> tuple[tuple[str, str], tuple[str, str]]:
     return (triple.head, triple.head_type), (triple.tail, triple.tail_type)
-
-
-def _is_action(name: str) -> bool:
-    tokens = words(name)
-    return len(tokens) > 1 and tokens[0] in _PLAIN_ACTIONS
 
 
 @lru_cache(maxsize=1 << 12)  # the tools of one document repeat the descriptions of their fields

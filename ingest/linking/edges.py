@@ -1,8 +1,7 @@
-"""The edges by which one tool fills an input of another: an output and an input that are the same field of the same entity.
+"""The edges between the tools of a catalogue: what fills an input, what finds an identifier by words, which login is needed.
 
 Candidates are found by their key, never by comparing all pairs of tools. Whether a candidate becomes an edge depends on the profiles of the
-two tools, on which other tools produce the value (only the nearest are linked), and on a few frequencies of the catalogue: how many tools
-produce a key, in how many systems it is spoken of, how rare the words of a name are, how many tools there are.
+two tools, on which other tools produce the value (only the nearest are linked), and on a few frequencies of the catalogue.
 """
 
 from __future__ import annotations
@@ -10,17 +9,30 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.identifiers import RESOURCE_NAME, agreement, type_family, type_fit
-from ingest.linking.inputs import ANY_PERSON, NAMING_FIELDS, PEOPLE
-from ingest.linking.profiles import ToolProfile
-from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, READS, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
+from ingest.linking.identifiers import RESOURCE_NAME, agreement, head_noun, type_family, type_fit
+from ingest.linking.profiles import ToolProfile, profile_tools
+from ingest.linking.values import (
+    ANY_PERSON,
+    AUTH_KEY,
+    NAMING_FIELDS,
+    NO_LINKS,
+    PEOPLE,
+    PLAIN_VALUE,
+    READS,
+    TYPED_RESOURCE,
+    ConsumedValue,
+    DeclaredLinks,
+    Key,
+    ProducedValue,
+)
 from ingest.word_lists import word_list
 from ontology.names import noun_lemma, words
+from ontology.ontology import Ontology
+from ontology.tool import Tool
 
 _MANY = frozenset(("list", "search"))
 _CREATING = word_list("linking", "creating_verbs")
@@ -58,6 +70,42 @@ _CALIBRATION = {
 ``benchmarks/training/edge_verdicts/calibration.jsonl``; made by ``python -m benchmarks.training.edges calibrate``."""
 _LAST_RISE = 0.03
 """Rise after the last point, so that of two edges the one with the better score still has the higher confidence."""
+_SIGN_IN = 0.9
+"""Confidence that a login is needed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedEdge:
+    """One derived edge between two tools.
+
+    ``supplies``: from the supplier to the tool whose input it fills. ``resolved_by``: from the tool that needs an
+    identifier to the tool that finds it from words. ``depends_on``: from a tool to one that must be called before it.
+
+    :param source: id of the tool where the edge starts.
+    :param predicate: ``supplies``, ``resolved_by`` or ``depends_on``.
+    :param target: id of the tool where the edge ends.
+    :param parameter: the input that is filled, with its name in the document.
+    :param output: the output that fills it, or empty where the supplier's outputs are not documented.
+    :param entity: canonical name of the entity of input and output.
+    :param field: the field of that entity (``id``, ``email``).
+    :param confidence: in [0, 1]; of the edges of one confidence about that share is true.
+    :param score: the evidence before calibration, in [0, 1].
+    """
+
+    source: str
+    predicate: str
+    target: str
+    confidence: float
+    parameter: str = ""
+    output: str = ""
+    entity: str = ""
+    field: str = ""
+    score: float = 0.0
+
+    @property
+    def key(self) -> str:
+        """The key of the edge, unique between two tools: ``supplies:supplier_id``."""
+        return f"{self.predicate}:{self.parameter}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +127,8 @@ class LinkLimits:
 class _Match(NamedTuple):
     """A produced value that can fill a consumed value.
 
-    :param fit: how well key, type and system match, in [0, 1].
-    :param overlap: the share of the consumer's name words in the producer's name, weighted by IDF, in [0, 1].
-    :param other_group: whether both tools have groups, but none in common.
-    :param score: that it is correct, in [0, 1]; 0 until it is judged.
+    ``fit`` says how well key, type and system match, ``overlap`` the share of the consumer's name words in the
+    producer's name, weighted by IDF, and ``score``, once it is judged, that it is correct; each in [0, 1].
     """
 
     producer: ToolProfile
@@ -127,7 +173,7 @@ class OutputIndex:
                 if len(self._of_system[key, profile.system]) < MAX_SAME_SYSTEM:
                     self._of_system[key, profile.system].append(place)
                 if " " in key[0]:
-                    self._heads[_head(key[0]), key[1], profile.system].add(key)
+                    self._heads[head_noun(key[0]), key[1], profile.system].add(key)
 
     def specificity(self, key: Key) -> float:
         """Return the specificity of a key, in [0, 1]: 1 - log(number of producers) / log(number of tools)."""
@@ -136,39 +182,30 @@ class OutputIndex:
     def matches(self, consumed: ConsumedValue, consumer: ToolProfile) -> Iterator[_Match]:
         """Yield the values of other tools that can fill a consumed value, in no particular order."""
         exact = self._values(consumed.key, consumer)
-        listed = self._is_listed(exact, consumed, consumer)
+        about = [self._profiles[position] for position, _ in exact if position != consumer.position]
+        if consumed.location:  # only a tool about the entity itself lists it
+            about = [one for one in about if one.entity == consumed.key[0] and one.action in _MANY]
         if not consumed.identifier:
             yield from self._matches(exact, consumed, consumer, 1.0)
             return
         entity, field = consumed.key
         for other in _OTHER_FIELDS.get(field, ()):
-            if not listed or other.removeprefix("resource ") in consumed.kinds:
+            if not about or other.removeprefix("resource ") in consumed.kinds:
                 values = self._values((entity, other), consumer)
                 yield from self._matches(values, consumed, consumer, _OTHER_FIELD)
         yield from self._matches(exact, consumed, consumer, 1.0)
-        if listed:
+        if about:
             return
         # No match of the whole name: try its head noun ("customer order" is an order; "order" may be a sales order).
-        head = _head(entity)
+        head = head_noun(entity)
         near = sorted(self._heads.get((head, field, consumer.system), ())) if head == entity else [(head, field)]
         modifiers = set(entity.split()[:-1]) if consumed.location else set()
         for key in near[:_MAX_HEADS]:
-            # "workbook functions" are not the functions of something else
-            values = [
-                value
-                for value in self._values(key, consumer)
-                if not modifiers or not modifiers.isdisjoint(self._profiles[value[0]].words)
-            ]
-            for match in self._matches(values, consumed, consumer, _HEAD_ONLY):
-                if match.produced.output or not consumed.location:
-                    yield match
-
-    def _is_listed(self, values: Iterable[tuple[int, int]], consumed: ConsumedValue, consumer: ToolProfile) -> bool:
-        """Whether a tool about the entity itself produces it."""
-        found = [self._profiles[position] for position, _ in values if position != consumer.position]
-        if not consumed.location:
-            return bool(found)
-        return any(one.entity == consumed.key[0] and one.action in _MANY for one in found)
+            values = self._values(key, consumer)
+            if modifiers:  # "workbook functions" are not the functions of something else
+                values = [one for one in values if not modifiers.isdisjoint(self._profiles[one[0]].words)]
+            found = self._matches(values, consumed, consumer, _HEAD_ONLY)
+            yield from (match for match in found if match.produced.output or not consumed.location)
 
     def _values(self, key: Key, consumer: ToolProfile) -> Iterable[tuple[int, int]]:
         values = dict.fromkeys(self._of_system.get((key, consumer.system), ()))
@@ -208,10 +245,9 @@ class OutputIndex:
     def _other_system_factor(self, key: Key, producer: ToolProfile, *, exact: bool) -> float:
         """Return the factor for a value of another system; 0 for a plain value of one word, whose meaning differs by system.
 
-        Within one company the list or search of the entity itself is the place to look: nothing is taken off for its system. Where
-        a catalogue has several vendors, the documents of one describe separate services: an entity of one word (policy, member,
-        connection) is another one in each, unless the producer's service has its name. Found by reading 31 such edges between
-        services of Google and of AWS, all of them false.
+        Within one company the list or search of the entity itself is the place to look. Several vendors have separate
+        services: an entity of one word (policy, member) is another one in each, unless the producer's service has its
+        name. Found by reading 31 such edges between services of Google and of AWS, all of them false.
         """
         if key[0] == PLAIN_VALUE and " " not in key[1]:
             return 0.0
@@ -224,19 +260,11 @@ class OutputIndex:
         return size_factor * _OTHER_SYSTEM / math.sqrt(max(self._systems.get(key, 1) - 1, 1))
 
 
-def _head(entity: str) -> str:
-    return entity.rsplit(" ", 1)[-1]
-
-
-def _last(name: str) -> str:
-    return name.rsplit(".", 1)[-1]
-
-
 def _needs_value(producer: ToolProfile, consumed: ConsumedValue, produced: ProducedValue) -> bool:
     """Whether a producer must be given the very value that it would supply: no ``RoleName`` from ``GetRolePolicy(RoleName)``."""
-    if produced.key in producer.needed_keys or consumed.key in producer.needed_keys:
+    if not producer.needed_keys.isdisjoint((produced.key, consumed.key)):
         return True
-    names = {_last(produced.output).replace("[]", "").lower(), _last(consumed.parameter).lower()}
+    names = {name.rpartition(".")[2].lower() for name in (produced.output.replace("[]", ""), consumed.parameter)}
     return produced.key[0] != PLAIN_VALUE and not names.isdisjoint(producer.needed_names)
 
 
@@ -251,10 +279,7 @@ def _is_owner(profile: ToolProfile, entity: str) -> bool:
 
 
 def _own_entities(profile: ToolProfile) -> list[str]:
-    """Return what a tool is about: the longest name, and a shorter one with the same head noun.
-
-    ``DescribeDBClusterParameters`` is about parameters, not about clusters.
-    """
+    """The longest name of what a tool is about (parameters, not clusters), and a shorter one with its head noun."""
     longest = profile.entities[0] if profile.entities else ""
     names = [longest, profile.entity] if _same_head(longest, profile.entity) else [longest or profile.entity]
     return [name.removesuffix(" id").removesuffix(" name") for name in names if name]
@@ -271,9 +296,8 @@ def _is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
     if not consumed.required and consumed.key in consumer.needed_keys:
         return True
     filters = consumer.action in ("update", *_MANY) and not consumed.required
-    return (_makes(consumed, consumer) or filters) and any(
-        _same_head(name, consumed.key[0]) for name in _own_entities(consumer)
-    )
+    own = any(_same_head(name, consumed.key[0]) for name in _own_entities(consumer))
+    return own and (_makes(consumed, consumer) or filters)
 
 
 def _makes(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
@@ -282,10 +306,7 @@ def _makes(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
 
 
 def _is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consumer: ToolProfile) -> bool:
-    """Whether a value would be copied from an object of the very kind that the consumer makes, changes or sends.
-
-    The network of a new gateway is not that of the gateways there are, nor is the supplier of an invoice that is recorded.
-    """
+    """Whether a value would be copied from a sibling: the network of a new gateway is not that of the others."""
     own = consumer.entities[0] if consumer.entities else consumer.entity
     if not own or consumed.location == "path" or consumed.key[0] == own:
         return False
@@ -296,10 +317,7 @@ def _is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consum
 
 
 def _is_nested(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
-    """Whether an input is a field of an object that the request rarely speaks of: ``lastModifiedBy.user.id``.
-
-    The fields of an object that has the name of the consumer's own entity are not nested, nor are names of resources.
-    """
+    """Whether an input is a field of another object (``lastModifiedBy.user.id``), of which requests rarely speak."""
     if consumed.key[1] == RESOURCE_NAME:
         return consumed.parameter.count(".") > 1
     parents = [words(part) for part in consumed.parameter.replace("[]", "").split(".")[:-1]]
@@ -308,39 +326,33 @@ def _is_nested(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
 
 
 def _best_producers(
-    consumed: ConsumedValue,
-    consumer: ToolProfile,
-    index: OutputIndex,
-    factor: Callable[[_Match], float],
-    least: float,
+    consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex, factor: Callable[[_Match], float], least: float
 ) -> list[_Match]:
     """Return the nearest tools that produce a value, each with the best of its outputs, in the order of the index.
 
     :param factor: what is known of a match beside keys, kinds and names, in [0, 1].
-    :param least: matches with a lower score are left out.
     """
-    best: dict[str, _Match] = {}
     if _is_own_new_value(consumed, consumer):
         return []
-    name = _last(consumed.parameter).lower()
+    name = consumed.parameter.rpartition(".")[2].lower()
+
+    def rank(match: _Match) -> tuple[bool, bool, bool, float]:
+        # The key of an object comes first, then one that stands in no other object, then one of the input's name.
+        produced = match.produced
+        own = produced.is_object or (produced.is_outer and produced.output.rpartition(".")[2].lower() == name)
+        return match.kinds_agree, own, produced.is_outer, match.score
+
+    found: dict[str, list[_Match]] = defaultdict(list)
     # A login is valid for its own application only.
     weight = 0.6 if consumed.key == AUTH_KEY and index.count.get(AUTH_KEY, 0) > 1 else 0.15
     for match in index.matches(consumed, consumer):
         score = consumed.confidence * match.produced.confidence * match.fit * factor(match)
         judged = match._replace(score=round(score * ((1 - weight) + weight * match.overlap), 4))
-        known = best.get(match.producer.id)
         # A weak tool of the collection is kept for now: it shows that tools of other collections are not the nearest.
-        likely = judged.score >= least or (consumed.collection and match.producer.path == consumed.collection)
-        if likely and (known is None or _rank(judged, name) > _rank(known, name)):
-            best[match.producer.id] = judged
-    return [match for match in _nearest(list(best.values()), consumed, consumer) if match.score >= least]
-
-
-def _rank(match: _Match, name: str) -> tuple[bool, bool, bool, float]:
-    """Of a tool's outputs the key of an object comes first, then one that stands in no other object, then one of the input's name."""
-    produced = match.produced
-    own = produced.is_object or (produced.is_outer and _last(produced.output).lower() == name)
-    return match.kinds_agree, own, produced.is_outer, match.score
+        if judged.score >= least or (consumed.collection and match.producer.path == consumed.collection):
+            found[match.producer.id].append(judged)
+    best = [max(matches, key=rank) for matches in found.values()]
+    return [match for match in _nearest(best, consumed, consumer) if match.score >= least]
 
 
 def _nearest(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
@@ -350,18 +362,12 @@ def _nearest(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfi
     tools that need the same identifiers as the consumer: a group's events come from the list of a group's events.
     """
     entity, by_path = consumed.key[0], bool(consumed.location)
+    original = [one for one in matches if not _is_sibling_reference(one.producer, consumed, consumer)]
     if not consumed.identifier or consumed.key == AUTH_KEY:
-        makes = consumer.action == "create"
-        return [one for one in matches if not makes or not _is_sibling_reference(one.producer, consumed, consumer)]
-    usable = [
-        one
-        for one in matches
-        if one.producer.action not in ("update", "delete")
-        and not _is_sibling_reference(one.producer, consumed, consumer)
-    ]
-    pool = [
-        one for one in usable if one.produced.is_object or (one.produced.is_outer and _is_owner(one.producer, entity))
-    ]
+        return original if consumer.action == "create" else matches
+    usable = [one for one in original if one.producer.action not in ("update", "delete")]
+    outer = [one for one in usable if one.produced.is_object or one.produced.is_outer]
+    pool = [one for one in outer if one.produced.is_object or _is_owner(one.producer, entity)]
     if not by_path and not any(one.producer.action in _MANY for one in pool):
         pool = usable  # a function says nothing of collections: what only refers to the entity may be all there is
     if not pool:
@@ -384,61 +390,50 @@ def _nearest(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfi
 
 
 def _of_same_kind(pool: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
-    """Keep the tools about exactly the consumer's own entity, where the input identifies it and is not in a path.
-
-    ``DeleteTransitGatewayVpcAttachment`` takes an attachment from ``DescribeTransitGatewayVpcAttachments``, not of a peering.
-    """
+    """Keep the tools about the consumer's own entity: a VPC attachment is none of ``DescribePeeringAttachments``."""
     exact = [one for one in pool if consumed.key[0] in _own_entities(one.producer)]
     if any(one.producer.action in _MANY for one in exact):
         pool = [one for one in pool if one in exact or one.produced.is_object]
     own = _own_entities(consumer)[:1]
-    if not own or consumer.path or _head(own[0]) != _head(consumed.key[0]):
+    if not own or consumer.path or head_noun(own[0]) != head_noun(consumed.key[0]):
         return pool
     return [one for one in pool if _own_entities(one.producer)[:1] == own] or pool
 
 
 def _references(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
-    """Return the best of the tools that only refer to an entity that no tool is about.
-
-    They must share words of their names with the consumer or the input: ``TaskHandle`` from ``ListMessageMoveTasks``.
-    """
+    """The best tools that only refer to the entity, with a word of consumer or input: ``TaskHandle`` of ``ListTasks``."""
     if not consumed.required:
         return []
-    named, own = words(_last(consumed.parameter))[:-1], _own_entities(consumer)[:1]
+    named, own = words(consumed.parameter.rpartition(".")[2])[:-1], _own_entities(consumer)[:1]
     near = [
         one
         for one in matches
         if not set(one.producer.words).isdisjoint(named)
-        or (
-            consumed.location != "path"
-            and (one.overlap >= _REFERENCE_OVERLAP or _own_entities(one.producer)[:1] == own)
-        )
+        or (consumed.location != "path" and one.overlap >= _REFERENCE_OVERLAP)
+        or (consumed.location != "path" and _own_entities(one.producer)[:1] == own)
     ]
     return sorted(near, key=lambda one: (-one.score, one.producer.id))[:_MOST_REFERENCES]
 
 
-def _confidence(predicate: str, score: float) -> float:
-    """Return the confidence of an edge, in [0, 1], between the points of its calibration."""
-    points = _CALIBRATION[predicate]
+def _edge(predicate: str, match: _Match, consumed: ConsumedValue, consumer: ToolProfile) -> DerivedEdge:
+    """Return an edge with its confidence between the points of its calibration."""
+    points, score = _CALIBRATION[predicate], match.score
     at = bisect_right(points, (score, 2.0))
     low, start = points[at - 1] if at else (0.0, 0.0)
     high, end = points[at] if at < len(points) else (1.0, min(start + _LAST_RISE, 1.0))
-    return round(start + (end - start) * (score - low) / (high - low), 4) if high > low else end
-
-
-def _edge(predicate: str, match: _Match, consumed: ConsumedValue, consumer: ToolProfile) -> DerivedEdge:
     entity, field = match.produced.key
-    source, target = match.producer.id, consumer.id
+    ends = match.producer.id, consumer.id
+    source, target = ends if predicate == "supplies" else ends[::-1]
     return DerivedEdge(
-        source=source if predicate == "supplies" else target,
+        source=source,
         predicate=predicate,
-        target=target if predicate == "supplies" else source,
+        target=target,
         parameter=consumed.parameter,
         output=match.produced.output,
         entity="" if entity == TYPED_RESOURCE else entity,
         field=field,
-        confidence=_confidence(predicate, match.score),
-        score=match.score,
+        confidence=round(start + (end - start) * (score - low) / (high - low), 4) if high > low else end,
+        score=score,
     )
 
 
@@ -470,32 +465,25 @@ def _suppliers(
 
     found = _best_producers(consumed, consumer, index, factor, limits.min_confidence)
     if consumed.key == AUTH_KEY and limits.nearest_login:
-        found = _nearest_logins(found)
+        found = [one for one in found if one.same_system] or found
+        most = max((one.overlap for one in found), default=0.0)
+        found = [one for one in found if len(found) == 1 or one.overlap >= most > 0]
     found.sort(key=lambda one: (not one.same_system, -one.score, one.producer.id))
     return found[: limits.max_providers]
-
-
-def _nearest_logins(found: list[_Match]) -> list[_Match]:
-    """Return the logins of the consumer's system, or all without any; of several those with the largest name overlap."""
-    own = [one for one in found if one.same_system] or found
-    most = max((one.overlap for one in own), default=0.0)
-    return [one for one in own if len(own) == 1 or one.overlap >= most > 0]
 
 
 def _specificity(consumed: ConsumedValue, index: OutputIndex) -> float:
     """Return a factor in [0, 1], higher for a key with fewer producers; 0 for too many producers, where an edge would be arbitrary."""
     entity, field = consumed.key
-    count, total = index.count.get(consumed.key, 0), index.tools
-    if consumed.identifier:
-        return 1.0
-    if consumed.key == AUTH_KEY:
+    if consumed.identifier or consumed.key == AUTH_KEY:
         return 1.0
     if entity == TYPED_RESOURCE:
         return 0.5 + 0.5 * index.specificity(consumed.key)
     # A plain value of an HTTP request must pick something out (a handle), and be no measure, time or part of a record. Found on
     # Microsoft Graph and EC2, where records of one kind share most of their fields.
-    picks = consumed.required and type_family(consumed.type) in ("string", "array") and _head(field) in _PICKS
-    if (consumed.location and not picks) or count > max(_MAX_PRODUCERS, _MAX_SHARE * total if " " in field else 0):
+    picks = consumed.required and type_family(consumed.type) in ("string", "array") and head_noun(field) in _PICKS
+    most = max(_MAX_PRODUCERS, _MAX_SHARE * index.tools if " " in field else 0)
+    if (consumed.location and not picks) or index.count.get(consumed.key, 0) > most:
         return 0.0
     return 0.4 + 0.6 * index.specificity(consumed.key)
 
@@ -521,22 +509,52 @@ def _resolvers(consumed: ConsumedValue, consumer: ToolProfile, index: OutputInde
 
 
 def _strength(profile: ToolProfile, key: Key, consumer: ToolProfile, *, listed: bool) -> float:
-    """Return how well a tool resolves words to an entity, in [0, 1]: high for a search, lower for a text filter, low for a list.
-
-    :param listed: whether it returns the entity in a list; such a "get" counts as a list.
-    """
-    required = [value for value in profile.consumes if value.identifier and value.required and not value.context]
+    """How well a tool resolves words to an entity, in [0, 1]; a "get" that returns it in a list counts as a list."""
     if key in profile.needed_keys:
         return 0.0
+    required = [value for value in profile.consumes if value.identifier and value.required and not value.context]
     identifiers = [value for value in required if value.key[0] not in consumer.scope]
     # A resolver that needs other identifiers first cannot be called with words alone; a name is words.
     reach = 0.5 ** min(sum(value.key[1] != "name" for value in identifiers), 2)
     if profile.action == "search":
         return reach * (0.7 + 0.3 * profile.free_text if profile.free_text else _WITHOUT_TEXT)
     if profile.is_self:  # "get my profile" knows who the caller is
-        return _OF_CALLER if _head(key[0]) in PEOPLE or key[0] == ANY_PERSON else 0.0
+        return _OF_CALLER if head_noun(key[0]) in PEOPLE or key[0] == ANY_PERSON else 0.0
     if profile.action in ("list", "get"):
         if profile.free_text:
             return reach * (0.55 + 0.3 * profile.free_text)
         return _WITHOUT_TEXT * reach if (listed or profile.action == "list") and not identifiers else 0.0
     return 0.0
+
+
+class Links(NamedTuple):
+    """The derived edges of a catalogue, and the context parameters: a map from tool id to their names."""
+
+    edges: list[DerivedEdge]
+    context: Mapping[str, tuple[str, ...]]
+
+
+def derive_links(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredLinks = NO_LINKS) -> Links:
+    """Return the edges of a catalogue and its context parameters: the ``supplies`` edges, then ``resolved_by``, then ``depends_on``.
+
+    A ``depends_on`` edge goes from each tool that requires a session to the only tool that opens it. Time and memory grow linearly with
+    the number of parameters, not with the number of tool pairs.
+
+    :param declared: what the owner of the catalogue declares beside its documents.
+    """
+    profiles = profile_tools(tools, ontology, declared)
+    index = OutputIndex(profiles)
+    edges = list(derive_rp_edges(profiles, index))
+    by_input: dict[tuple[str, str], list[DerivedEdge]] = defaultdict(list)
+    for edge in edges:
+        if (edge.entity, edge.field) == AUTH_KEY:
+            by_input[edge.target, edge.parameter].append(edge)
+    edges += derive_resolver_edges(profiles, index)
+    for tool in tools:
+        for parameter in tool.parameters:
+            logins = by_input.get((tool.id, parameter.name), [])
+            if parameter.required and len({edge.source for edge in logins}) == 1:
+                edge = min(logins, key=lambda login: login.output)
+                edge = replace(edge, source=edge.target, target=edge.source)
+                edges.append(replace(edge, predicate="depends_on", confidence=_SIGN_IN))
+    return Links(edges, {profile.id: profile.context for profile in profiles if profile.context})

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ingest.linking.subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
-from ingest.word_lists import word_groups, word_list, word_patterns
+from ingest.word_lists import word_groups, word_list, word_rows
 from ontology.names import identified_entity, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
@@ -60,7 +60,7 @@ _OF_PHRASE = {"email address": "email", "mail address": "email"} | {
 _ARTICLES = r"^(?:\W|required|optional|output only|immutable|the|an?|this|its|your|unique|list of|\[output only\])*"
 _DESCRIBED_AS = [
     (kind, re.compile(_ARTICLES + pattern))
-    for kind, _, pattern in (row.partition(" ") for row in word_patterns("linking", "kinds_described"))
+    for kind, _, pattern in (row.partition(" ") for row in word_rows("linking", "kinds_described"))
 ]
 _OR_KIND = re.compile(
     r"^[^.,;:]{0,60}?\bor (?:the |an? |full |its )*(?P<kind>amazon resource name|arn|id|name|url|uuid|key|email)\b"
@@ -159,7 +159,7 @@ GENERIC_NAMES = word_list("linking", "generic")
 """Names that are too general to identify an entity or to link tools."""
 _DESCRIBED = re.compile(
     r"\b(?:ids?|identifiers?|uuids?|guids?|keys?|codes?|numbers?|names?)\)?\s+(?:(?:number|string|value)\s+)?(?:of|for)\s+"
-    r"(?:(?:the|an|a|this|each|your|our|one|specific|given)\s+)*(?P<entity>[a-z][a-z-]*(?:\s+[a-z][a-z-]*){0,3})",
+    r"(?:(?:the|an|a|this|each|your|our|one|specific|given)\s+)*(?P<entity>[a-z][a-z-]*(?:\s+[a-z][a-z-]*){0,3})"
 )
 _IS_ID = re.compile(r"^\s*(?:[\w-]+\s+){0,4}(?:id|ids|identifier|identifiers|uuid|guid)\b")
 _LINKS = re.compile(r"\]\([^)]*\)|[\[\]`*_<>\"']")
@@ -201,7 +201,6 @@ class IdentifierReader:
         return next((step for step in self.steps if step.placeholder and step.text == parameter.name), None)
 
     def _by_name(self, parameter: Parameter) -> Identifier | None:
-        """Identify by the name: ``purchase_order_id``."""
         entity, field = split_identifier(parameter.name, self.names)
         if not entity:
             return None
@@ -216,7 +215,11 @@ class IdentifierReader:
         named = _described(parameter.description, self.names)
         # GroupId: "the ID of the security group", SecurityGroups[].GroupId
         parent = innermost(parameter.name.rpartition(".")[0], self.names)
-        entity = next((each for each in (named, parent) if _is_kind_of(each, entity)), entity)
+        for kind in (named, parent):
+            first = kind.split(" ", 1)[0]  # security group of a group, but not attached policy of a policy
+            if kind.endswith(f" {entity}") and first not in _ROLES and not first.endswith("ed"):
+                entity = kind
+                break
         if named == entity:
             confidence = _combined(confidence, 0.5)
             evidence.append("description")
@@ -276,10 +279,9 @@ def innermost(prefix: str, names: CanonicalNames) -> str:
     return next((name for name in found if name and name not in CONTAINER_NAMES), "")
 
 
-def _is_kind_of(name: str, entity: str) -> bool:
-    """Whether a name is that of a kind of an entity: security group of a group, but not attached policy of a policy."""
-    first = name.split(" ", 1)[0]
-    return name.endswith(f" {entity}") and first not in _ROLES and not first.endswith("ed")
+def head_noun(entity: str) -> str:
+    """Return the last word of an entity's name."""
+    return entity.rsplit(" ", 1)[-1]
 
 
 def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:

@@ -6,10 +6,10 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
-from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader, kinds_of
+from ingest.linking.identifiers import GENERIC_NAMES, IdentifierReader, kinds_of
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.value_shape import (
@@ -65,10 +65,7 @@ _PLACEHOLDER = re.compile(r"#{3,}")
 
 @lru_cache(maxsize=50_000)
 def shown_shapes(parameter: Parameter) -> tuple[ShownShape, ...]:
-    """Return the specific shapes of a parameter's values, each once; those that its document states before those of examples.
-
-    None where the document shows an example that has none of them.
-    """
+    """The specific shapes of a parameter's values, those stated first; none where an example shown has none of them."""
     found: dict[ValueShape, ShownShape] = {}
     for shown in _shapes(parameter):
         if is_specific(shown.shape) and (shown.source in _OWN or _is_possible(shown.shape, parameter)):
@@ -104,8 +101,10 @@ def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
         count = int(_COUNTS.get(followed["count"], 0) or followed["count"])
         stated = ValueShape(re.escape(followed["prefix"]) + rf"\d{{{count}}}")
         yield ShownShape(stated, "description")
-    if len(parameter.enum) <= _MAX_ENUM:
-        yield from (ShownShape(ValueShape(re.escape(value)), "enum") for value in parameter.enum if _is_code(value))
+    for value in parameter.enum if len(parameter.enum) <= _MAX_ENUM else ():
+        # a value with the digits of a code that is no number
+        if shape_of(value) is not None and not kind_of_value(value) and not value.isdigit():
+            yield ShownShape(ValueShape(re.escape(value)), "enum")
     for value, source in _values(parameter):
         shape = None if _STANDARD.fullmatch(value) else shape_of(value)
         # What the document states is more exact than what an example of it lets guess.
@@ -117,7 +116,6 @@ def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
 
 
 def _values(parameter: Parameter) -> Iterator[tuple[str, str]]:
-    """Yield the values that a document shows, each with its source."""
     for source, text in (("example", parameter.example), ("default", parameter.default)):
         yield from ((value, source) for value in _parts(text))
     for match in _LEAD.finditer(parameter.description[:_MAX_CHARS]):
@@ -139,39 +137,6 @@ def _parts(text: str) -> list[str]:
     return [str(one) for one in value if isinstance(one, (str, int))][:_MAX_SHOWN] if isinstance(value, list) else []
 
 
-def _is_code(value: str) -> bool:
-    """Whether an allowed value has the digits of a code, and is no number."""
-    return shape_of(value) is not None and not kind_of_value(value) and not value.isdigit()
-
-
-class _Place(NamedTuple):
-    """A parameter of a tool, what it identifies, and the shapes that the document shows."""
-
-    tool: Tool
-    parameter: Parameter
-    output: bool
-    identifier: Identifier | None
-    name: str
-    shapes: Sequence[ShownShape]
-
-    @property
-    def field(self) -> tuple[str, str, str] | None:
-        """Namespace, entity and field of an identifier."""
-        known = self.identifier
-        return (self.tool.namespace, known.entity, known.field) if known and known.entity not in GENERIC_NAMES else None
-
-    def use(self, shown: ShownShape, source: str) -> ShapeUse:
-        return ShapeUse(
-            shape=shown.shape,
-            tool=self.tool.id,
-            parameter=self.parameter.name,
-            entity=self.identifier.entity if self.identifier else self.name,
-            output=self.output,
-            source=source,
-            is_widened=shown.is_widened,
-        )
-
-
 def shape_uses(tools: Iterable[Tool], ontology: Ontology) -> list[ShapeUse]:
     """Return the parameters whose values have a specific shape, sorted.
 
@@ -180,33 +145,28 @@ def shape_uses(tools: Iterable[Tool], ontology: Ontology) -> list[ShapeUse]:
     """
     found: list[ShapeUse] = []
     shown_of: defaultdict[tuple[str, str, str], dict[ShownShape, None]] = defaultdict(dict)
-    silent: list[tuple[tuple[str, str, str], _Place]] = []
-    for place in _places(tools, ontology):
-        found.extend(place.use(shown, shown.source) for shown in place.shapes)
-        if (field := place.field) is not None:
-            stated = [shown for shown in place.shapes if shown.source != "kind"]
-            shown_of[field].update(dict.fromkeys(stated))
-            if not place.output and not stated:
-                silent.append((field, place))
-    for field, place in silent:
-        found.extend(place.use(one, "entity") for one in shown_of[field] if _is_possible(one.shape, place.parameter))
-    return sorted(set(found), key=lambda use: (use.shape.pattern, use.tool, use.parameter, use.output, use.source))
-
-
-def _places(tools: Iterable[Tool], ontology: Ontology) -> Iterator[_Place]:
-    """Yield the parameters. A number without given digits is only a shape of an identifier: elsewhere it is a time, a size or a position."""
+    silent: list[tuple[tuple[str, str, str], Parameter, partial[ShapeUse]]] = []
     for tool in tools:
         reader = IdentifierReader(tool, ontology)
         for parameter, output in (*((one, False) for one in tool.parameters), *((one, True) for one in tool.returns)):
-            shapes = shown_shapes(parameter)
+            shapes: Sequence[ShownShape] = shown_shapes(parameter)
             if output and not shapes:
                 continue
-            found = reader.identifier(parameter)
+            known = reader.identifier(parameter)
+            if known is None:  # then a number without given digits is no shape: it is a time, a size or a position
+                facts = [facts_of(one.shape) for one in shapes]
+                shapes = [one for one, fact in zip(shapes, facts, strict=True) if fact.prefix or not fact.digits_only]
             name = reader.names.canonical(parameter.name.replace("[]", "").rsplit(".", 1)[-1])
-            kept = [one for one in shapes if found is not None or not _is_bare_number(one.shape)]
-            yield _Place(tool, parameter, output, found, name, kept)
-
-
-def _is_bare_number(shape: ValueShape) -> bool:
-    facts = facts_of(shape)
-    return facts.digits_only and not facts.prefix
+            entity = name if known is None else known.entity
+            use = partial(ShapeUse, tool=tool.id, parameter=parameter.name, entity=entity, output=output)
+            found += (use(shape=one.shape, source=one.source, is_widened=one.is_widened) for one in shapes)
+            if known is not None and known.entity not in GENERIC_NAMES:
+                field = tool.namespace, known.entity, known.field
+                stated = [shown for shown in shapes if shown.source != "kind"]
+                shown_of[field].update(dict.fromkeys(stated))
+                if not output and not stated:
+                    silent.append((field, parameter, use))
+    for field, parameter, use in silent:
+        possible = (one for one in shown_of[field] if _is_possible(one.shape, parameter))
+        found += (use(shape=one.shape, source="entity", is_widened=one.is_widened) for one in possible)
+    return sorted(set(found), key=lambda use: (use.shape.pattern, use.tool, use.parameter, use.output, use.source))

@@ -54,10 +54,8 @@ _names = lru_cache(maxsize=4)(lambda abbreviations: CanonicalNames(dict(abbrevia
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One segment of an HTTP path.
+    """One segment of an HTTP path: the name of a placeholder with the collection that it is an item of, or a name.
 
-    :param text: the name of a placeholder, else the canonical name of the segment.
-    :param collection: of a placeholder, the collection that it is an item of.
     :param verb: whether it is a verb after a placeholder: ``/suppliers/{supplierId}/block``.
     """
 
@@ -159,21 +157,18 @@ def subject_of(tool: Tool, steps: Sequence[PathStep], names: CanonicalNames) -> 
     path = tool.metadata.get("path")
     if not isinstance(path, str):
         action = method if action == "act" and method else action
-    elif action != "act" or method != "create" or not is_verb((words(re.split(r"[./]", name)[-1]) or [""])[0]):
-        action = _path_action(path, steps, action, method)
+    elif action == "act" and method == "create" and is_verb((words(re.split(r"[./]", name)[-1]) or [""])[0]):
+        pass
+    elif not _ACTIONS["search"].isdisjoint(words(path)):
+        action = "search"
+    elif method in ("", "get"):
+        if action not in ("search", "list"):
+            action = "get" if not steps or steps[-1].placeholder else "list"
+    # A POST that reads has the verb of its action in its name, and the path of a remote procedure says nothing.
+    elif method != "create" or (action == "act" and steps):
+        action = method
     collections = [step.text for step in reversed(steps) if not step.placeholder and not step.verb]
     return Subject(action, tuple(dict.fromkeys(entity for entity in (*collections, *objects) if entity)))
-
-
-def _path_action(path: str, steps: Sequence[PathStep], named: str, method: str) -> str:
-    if not _ACTIONS["search"].isdisjoint(words(path)):
-        return "search"
-    if method in ("", "get"):
-        if named in ("search", "list"):
-            return named
-        return "get" if not steps or steps[-1].placeholder else "list"
-    # A POST that reads has the verb of its action in its name, and the path of a remote procedure says nothing.
-    return named if method == "create" and (named != "act" or not steps) else method
 
 
 def local_name(tool: Tool) -> str:
@@ -198,18 +193,13 @@ def _from_name(name: str, names: CanonicalNames) -> tuple[str, list[str]]:
     if index is None:
         return "act", [*_objects(tokens, names), *_objects(tokens[1:], names), *parent]
     action, after = action_of(tokens[index]), tokens[index + 1 :]
-    if action == "get" and _is_plural(_phrase(after)):  # found on examples/enterprise/catalog and on an MCP server
-        action = "list"
+    last = (_phrase(after) or [""])[-1]
+    if action == "get" and last.endswith("s") and noun_lemma(last) != last and last not in _FILLERS:
+        action = "list"  # of a plural; found on examples/enterprise/catalog and on an MCP server
     return action, (_objects(after, names) or _objects(tokens[:index], names)) + parent
 
 
-def _is_plural(phrase: Sequence[str]) -> bool:
-    last = phrase[-1] if phrase else ""
-    return last.endswith("s") and noun_lemma(last) != last and last not in _FILLERS
-
-
 def _phrase(tokens: list[str]) -> list[str]:
-    """Return the words before the first preposition."""
     return tokens[: next((i for i, token in enumerate(tokens) if token in _PREPOSITIONS), len(tokens))]
 
 
@@ -227,19 +217,15 @@ def _objects(tokens: list[str], names: CanonicalNames) -> list[str]:
 def systems_of(tools: Sequence[Tool], ontology: Ontology) -> list[str]:
     """Return the system of each tool, in order: ``namespace|application``, with the application from the metadata.
 
-    Of the metadata keys for the application, the one whose values several tools share is preferred. A key with a different value
-    for nearly every tool is the name of the tool.
+    Of the keys for it, one whose values several tools share is preferred: others are names of the tools.
     """
     keys = [key for key, predicate in ontology.metadata_predicates.items() if predicate == "has_system"]
-    values = {key: Counter(filter(None, (_text(tool, key) for tool in tools))) for key in keys}
+    texts = [{key: text for key in keys if isinstance(text := tool.metadata.get(key), str) and text} for tool in tools]
+    values = {key: Counter(found[key] for found in texts if key in found) for key in keys}
     distinct = {key: len(counts) / counts.total() for key, counts in values.items() if counts}
     ranked = sorted(distinct, key=lambda key: (max(distinct[key], _MAX_DISTINCT), keys.index(key)))
-    return [f"{tool.namespace}|{next(filter(None, (_text(tool, key) for key in ranked)), '')}" for tool in tools]
-
-
-def _text(tool: Tool, key: str) -> str:
-    value = tool.metadata.get(key)
-    return value if isinstance(value, str) else ""
+    applications = (next((found[key] for key in ranked if key in found), "") for found in texts)
+    return [f"{tool.namespace}|{application}" for tool, application in zip(tools, applications, strict=True)]
 
 
 def vendors_of(tools: Sequence[Tool]) -> list[str]:
@@ -247,16 +233,12 @@ def vendors_of(tools: Sequence[Tool]) -> list[str]:
     known: dict[str, str] = {}
     for tool in tools:
         if not known.get(tool.namespace):
-            known[tool.namespace] = _vendor(tool)
+            labels = map(registered_label, tool.call.servers) if tool.call is not None else ()
+            is_aws = tool.call is not None and tool.call.protocol == "aws"
+            known[tool.namespace] = "aws" if is_aws else next(filter(None, labels), "")
     if len(set(filter(None, known.values()))) <= 1:
         return [""] * len(tools)
     return [known[tool.namespace] or f"namespace {tool.namespace}" for tool in tools]
-
-
-def _vendor(tool: Tool) -> str:
-    if tool.call is None:
-        return ""
-    return "aws" if tool.call.protocol == "aws" else next(filter(None, map(registered_label, tool.call.servers)), "")
 
 
 # Hosts.
@@ -266,26 +248,20 @@ _IP_ADDRESS = re.compile(r"[\d.]+")
 # Below these, labels are registered by others: chosen, not tuned. Of hosts below the last ones the label tells nothing.
 _SECOND_LEVEL = frozenset("ac co com edu gov net org".split())
 _HOSTING = (
-    "appspot.com azurewebsites.net azure-api.net cloudfunctions.net fly.dev github.io herokuapp.com netlify.app onrender.com "
-    "pages.dev run.app vercel.app workers.dev"
+    ".appspot.com .azurewebsites.net .azure-api.net .cloudfunctions.net .fly.dev .github.io .herokuapp.com .netlify.app "
+    ".onrender.com .pages.dev .run.app .vercel.app .workers.dev"
 ).split()
-_UNKNOWN = ("amazonaws.com", "example.com", "example.org", "localhost", "local", "internal")
+_UNKNOWN = (".amazonaws.com", ".example.com", ".example.org", ".localhost", ".local", ".internal")
 
 
 def registered_label(address: str) -> str:
-    """Return the registered label of the host of an address, lower-case, without hyphens; empty where it tells no owner: an IP
-    address, a name without a point, a host of a cloud.
-    """
+    """Return the registered label of an address's host, lower-case, without hyphens; empty where it tells no owner."""
     match = _HOST.match(address)
     host = match["host"].lower().strip(".") if match else ""
-    if "." not in host or _IP_ADDRESS.fullmatch(host) or _ends(host, _UNKNOWN):
+    if "." not in host or _IP_ADDRESS.fullmatch(host) or f".{host}".endswith(_UNKNOWN):
         return ""
-    suffix = next((one for one in _HOSTING if _ends(host, (one,))), "")
-    labels = host.removesuffix(suffix).strip(".").split(".") if suffix else host.split(".")[:-1]
+    suffix = next((one for one in _HOSTING if f".{host}".endswith(one)), "")
+    labels = f".{host}".removesuffix(suffix).strip(".").split(".") if suffix else host.split(".")[:-1]
     while not suffix and len(labels) > 1 and labels[-1] in _SECOND_LEVEL:
         labels.pop()
     return labels[-1].replace("-", "")
-
-
-def _ends(host: str, suffixes: tuple[str, ...]) -> bool:
-    return any(host == one or host.endswith(f".{one}") for one in suffixes)

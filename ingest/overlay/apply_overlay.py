@@ -5,21 +5,16 @@ from __future__ import annotations
 import copy
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from ingest.linking.derived_edge import NO_LINKS, DeclaredLinks
 from ingest.linking.identifiers import type_family
-from ingest.overlay.overlay_file import (
-    NamespaceRules,
-    Overlay,
-    ParameterRule,
-    Requirement,
-    ToolRule,
-)
+from ingest.linking.values import NO_LINKS, DeclaredLinks
+from ingest.overlay.overlay_file import NamespaceRules, Overlay, ParameterRule, Requirement, ToolRule
 from ingest.sources.sanitize import sanitize_tool
 from ontology.json_values import as_dict
 from ontology.names import canonical_name
@@ -86,8 +81,6 @@ def apply_overlays(overlays: Sequence[Overlay], tools: Sequence[Tool], ontology:
 
 
 class _Applied:
-    """The catalogue while rules are applied to it."""
-
     def __init__(self, tools: Sequence[Tool], ontology: Ontology) -> None:
         self._abbreviations = ontology.abbreviations
         self._tools = {tool.id: tool for tool in tools}
@@ -103,7 +96,6 @@ class _Applied:
         self._warnings: dict[str, None] = {}
 
     def namespace(self, pattern: Located, rules: NamespaceRules) -> None:
-        """Apply the rules of a namespace, or of all that its pattern matches."""
         names = [name for name in self._namespaces if _matches(pattern, (name,))]
         if not names:
             self._unused(pattern, "namespace", self._namespaces)
@@ -113,9 +105,15 @@ class _Applied:
             synonym = Synonym(canonical_name(new, self._abbreviations), old.origin)
             for name in names:
                 _add_synonym(self._synonyms[name], canonical_name(old, self._abbreviations), synonym)
-        for prefix, inputs in (("", rules.context_parameters), ("not_", rules.not_context_parameters)):
-            for input_ in inputs:
-                self._context_parameter(input_, ids, f"{prefix}{CONTEXT_PARAMETERS}", is_context=not prefix)
+        known_inputs = [(id_, one.name) for id_ in ids for one in self._tools[id_].parameters]
+        for prefix, patterns in (("", rules.context_parameters), ("not_", rules.not_context_parameters)):
+            for wanted in patterns:
+                found = [(id_, name) for id_, name in known_inputs if _matches(wanted, (name,))]
+                for id_, name in found:
+                    self._context[id_][name] = not prefix
+                    self._origins[id_][f"{prefix}{CONTEXT_PARAMETERS}.{name}"] = wanted.origin
+                if not found:
+                    self._unused(wanted, "input", (name for _, name in known_inputs))
         for tool, rule in rules.tools.items():
             matched = [id_ for id_ in ids if _matches(tool, _names(self._tools[id_]))]
             if not matched:
@@ -127,15 +125,6 @@ class _Applied:
             for id_ in matched:
                 self._tool(id_, tool.origin, rule)
 
-    def _context_parameter(self, pattern: Located, ids: Sequence[str], key: str, *, is_context: bool) -> None:
-        inputs = [(id_, one.name) for id_ in ids for one in self._tools[id_].parameters]
-        found = [(id_, name) for id_, name in inputs if _matches(pattern, (name,))]
-        for id_, name in found:
-            self._context[id_][name] = is_context
-            self._origins[id_][f"{key}.{name}"] = pattern.origin
-        if not found:
-            self._unused(pattern, "input", (name for _, name in inputs))
-
     def _tool(self, id_: str, origin: str, rule: ToolRule) -> None:
         tool, origins = self._tools[id_], self._origins[id_]
         if rule.hidden is not None:
@@ -143,14 +132,22 @@ class _Applied:
         if rule.boost is not None:
             self._boosts[id_] = rule.boost
             origins["boost"] = origin
-        changed = list(_changed_fields(tool, rule))
+        said = {
+            "description": rule.description or rule.append_description,
+            "title": rule.title,
+            "deprecated": rule.deprecated is not None,
+        }
+        changed = [name for name, given in said.items() if given]
+        for key in _KINDS:
+            texts: Mapping[str, ParameterRule] = getattr(rule, key)
+            names = (one.name for one in getattr(tool, key))
+            changed += (f"{key}.{name}" for name in names if texts.get(name, ParameterRule()) != ParameterRule())
         origins.update(dict.fromkeys(changed, origin))
         if changed:
             self._tools[id_] = _with_texts(tool, rule)
         self._requirements += ((id_, one) for one in rule.depends_on)
 
     def result(self, overlays: Sequence[Overlay]) -> AppliedOverlays:
-        """Return the catalogue after all rules."""
         dependencies = self._required()
         kept = {id_: tool for id_, tool in self._tools.items() if id_ not in self._hidden}
         left_out = {name for id_ in self._hidden for name in (id_, self._tools[id_].name)}
@@ -162,13 +159,15 @@ class _Applied:
             for tool in kept.values()
         )
         synonyms = {tool.id: self._synonyms[tool.namespace] for tool in tools if self._synonyms.get(tool.namespace)}
-        context = {id_: names for id_, names in self._context.items() if id_ in kept}
+
+        def inputs(is_context: bool) -> dict[str, frozenset[str]]:
+            found = ((id_, names) for id_, names in self._context.items() if id_ in kept)
+            return {id_: frozenset(name for name in names if names[name] is is_context) for id_, names in found}
+
         origins = {id_: dict(sorted(fields.items())) for id_, fields in sorted(self._origins.items()) if id_ in kept}
         declarations = Declarations(
             links=DeclaredLinks(
-                synonyms=synonyms,
-                context_parameters={id_: _chosen(names, True) for id_, names in context.items()},
-                not_context_parameters={id_: _chosen(names, False) for id_, names in context.items()},
+                synonyms=synonyms, context_parameters=inputs(True), not_context_parameters=inputs(False)
             ),
             systems=tuple(system for overlay in overlays for system in overlay.systems.items()),
             synonyms=tuple(sorted({pair for found in self._synonyms.values() for pair in found.items()})),
@@ -245,31 +244,10 @@ def _names(tool: Tool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((tool.id, tool.id.removeprefix(f"{tool.namespace}/"), tool.name)))
 
 
-def _chosen(names: Mapping[str, bool], wanted: bool) -> frozenset[str]:
-    return frozenset(name for name, is_context in names.items() if is_context is wanted)
-
-
 def _near(name: str, known: Iterable[str]) -> str:
     """Return the known names that are like this one, as the end of a sentence; empty where none is."""
     like = get_close_matches(name, sorted(set(known)), n=3)
     return f"; known are {', '.join(map(repr, like))}" if like else ""
-
-
-# Texts.
-
-
-def _changed_fields(tool: Tool, rule: ToolRule) -> Iterator[str]:
-    if rule.description or rule.append_description:
-        yield "description"
-    if rule.title:
-        yield "title"
-    if rule.deprecated is not None:
-        yield "deprecated"
-    for key in _KINDS:
-        texts: Mapping[str, ParameterRule] = getattr(rule, key)
-        for one in getattr(tool, key):
-            if one.name in texts and texts[one.name] != ParameterRule():
-                yield f"{key}.{one.name}"
 
 
 def _with_texts(tool: Tool, rule: ToolRule) -> Tool:
@@ -314,12 +292,14 @@ def _schema(
     changed = copy.deepcopy(as_dict(schema))
     for parameter in parameters:
         rule = rules.get(parameter.name)
-        node = _property(changed, parameter.name) if rule is not None else None
-        if rule is not None and node is not None:
+        if rule is not None and (node := _property(changed, parameter.name)) is not None:
             if rule.description or rule.append_description:
                 node["description"] = _changed(str(node.get("description", "")), rule)
             if rule.example:
-                node["examples"] = [_value(str(rule.example), parameter.type)]
+                node["examples"] = [str(rule.example)]
+                if type_family(parameter.type) != "string":
+                    with suppress(ValueError):
+                        node["examples"] = [json.loads(rule.example)]
     return changed
 
 
@@ -335,16 +315,6 @@ def _property(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
             return None
         node = inner
     return node
-
-
-def _value(text: str, type_: str) -> Any:
-    """Return an example as a JSON value of its type."""
-    if type_family(type_) == "string":
-        return text
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 # Aliases of nodes.

@@ -71,12 +71,8 @@ class ParameterRule(_Texts):
 
 
 class Requirement(Rows):
-    """Another tool that must be called first.
-
-    :param tool: its id, or its name in the same namespace.
-    :param parameter: the input that it fills, or empty.
-    :param output: its output that fills it, or empty.
-    :param required: False where the tool can also be called without it.
+    """Another tool, by id or name, that must be called first, or can be where it is not ``required``; and, where given,
+    the input that it fills, and its output that fills it.
     """
 
     tool: _Text
@@ -105,8 +101,7 @@ class NamespaceRules(Rows):
     """What is said of the namespaces that a pattern matches.
 
     :param synonyms: name → the name that replaces it.
-    :param context_parameters: inputs that name the surroundings of a call.
-    :param not_context_parameters: inputs that do not, whatever their frequency says.
+    :param context_parameters: inputs that name the surroundings of a call; the others those that do not.
     :param tools: pattern, as :mod:`fnmatch` reads it → rule.
     """
 
@@ -176,24 +171,20 @@ def _faults_between(values: Any) -> Iterator[Fault]:
         found = value.get(key) if isinstance(value, dict) else None
         return found if isinstance(found, of) else of()
 
-    def fault(text: Located, problem: str, remedy: str) -> Fault:
-        return Fault(text.line, problem, remedy)
-
     for rules in part(values, "namespaces", dict).values():
-        synonyms = [
-            (old, new) for old, new in part(rules, "synonyms", dict).items() if isinstance(new, Located) and new
-        ]
-        replaced = {canonical_name(old) for old, _ in synonyms}
-        for old, new in synonyms:
+        given = part(rules, "synonyms", dict)
+        synonyms = {old: new for old, new in given.items() if isinstance(new, Located) and new}
+        replaced = set(map(canonical_name, synonyms))
+        for old, new in synonyms.items():
             names = canonical_name(old), canonical_name(new)
             if not all(names):
-                yield fault(new, "a synonym has a name without letters", "write NAME: NAME")
+                yield Fault(new.line, "a synonym has a name without letters", "write NAME: NAME")
             elif names[0] == names[1]:
-                yield fault(new, f"{str(old)!r} and {str(new)!r} are one name already", "leave it out")
+                yield Fault(new.line, f"{str(old)!r} and {str(new)!r} are one name already", "leave it out")
             elif names[1] in replaced:
                 problem, remedy = f"{str(new)!r} is itself replaced by another name", "write the last name of the chain"
-                yield fault(new, problem, remedy)
+                yield Fault(new.line, problem, remedy)
         context = part(rules, "context_parameters", list)
         for one in part(rules, "not_context_parameters", list):
             if one in context and isinstance(one, Located):
-                yield fault(one, f"{str(one)!r} is also in context_parameters", "keep it in one")
+                yield Fault(one.line, f"{str(one)!r} is also in context_parameters", "keep it in one")

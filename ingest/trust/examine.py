@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ingest.tool_cache import ToolCache, json_codec
@@ -24,14 +25,10 @@ from ingest.trust.hidden_characters import (
 from ingest.word_lists import word_list
 from ontology.files import code_digest
 from ontology.json_values import JsonObject
-from ontology.tool import Parameter, Tool
+from ontology.tool import Tool
 
 FindingKind: TypeAlias = Literal[
-    "invisible-characters",
-    "bidirectional-characters",
-    "look-alike-name",
-    "changed-description",
-    "exfiltrating-value",
+    "invisible-characters", "bidirectional-characters", "look-alike-name", "changed-description", "exfiltrating-value"
 ]
 _REMEDIES: Mapping[FindingKind, str] = {
     "invisible-characters": "Ask the owner why the characters are there; take them out",
@@ -98,12 +95,16 @@ def findings_of(
     before = previous or {}
     order = {tool.id: at for at, tool in enumerate(tools)}
     among = [*tools, *(tool for tool in beside if tool.id not in order)]
-    own = _own_sites(among)
+    servers = Counter(server for tool in among if tool.call is not None for server in tool.call.servers[:1])
+    sites: Counter[str] = Counter()
+    for server, number in servers.items():
+        for host in _hosts_in(server)[:1]:
+            sites[_site_of(host)] += number
+    own = frozenset(site for site, number in sites.items() if number >= _SHARE_OF_SITE)
 
     def make(missing: Sequence[Tool]) -> Iterator[list[Finding]]:
         for tool in missing:
-            hidden = (each for field in _fields(tool) for each in _hidden_characters(tool, field))
-            yield [*hidden, *_risky_values(tool, own)]
+            yield [*_hidden_characters(tool), *_risky_values(tool, own)]
 
     depends_on = f"{code_digest('ingest', 'ontology')}\n{sorted(own)}"
     made = (cache or ToolCache(None)).each("findings.v1", depends_on, tools, make, json_codec(list[Finding]))
@@ -135,13 +136,10 @@ def _finding(
     )
 
 
-# The texts of a tool.
-
 _Role: TypeAlias = Literal["name", "label", "prose", "value"]
 """A name of a tool or parameter; a title, or another text of the metadata; a description; a default, example or allowed value."""
-_OWN_METADATA = frozenset(
-    ("format", "source", "method", "path", "cut", "overlay", "source_id")
-)  # egotools', places and hashes
+# egotools', places and hashes
+_OWN_METADATA = frozenset(("format", "source", "method", "path", "cut", "overlay", "source_id"))
 _NAMES = frozenset(("namespace", "owner"))  # of all tools of a source: what changes there is no change of a tool
 _ROLES: Mapping[str, _Role] = {
     **dict.fromkeys(("default", "example", "examples", "enum", "const", "x-example", "x-examples"), "value"),
@@ -152,8 +150,6 @@ _LONG_KEY = 60  # chosen, not tuned: a key that long is a text
 
 
 class _Field(NamedTuple):
-    """A text of a tool and its place in the tool's JSON form."""
-
     field: str
     text: str
     role: _Role
@@ -220,29 +216,29 @@ def _walk(place: str, value: Any, role: _Role) -> Iterator[_Field]:
             yield from _walk(f"{place}[{number}]", inner, role)
 
 
-# Hidden characters.
-
 _MOST_OF_A_FIELD = 20  # findings
 
 
-def _hidden_characters(tool: Tool, field: _Field) -> Iterator[Finding]:
-    place, text, role = field
-    if text.isascii():
-        return
-    for start, end, severe in invisible_runs(text)[:_MOST_OF_A_FIELD]:
-        why, severe = "characters that nobody sees stand in the text", severe or role in ("name", "value")
-        yield _finding("invisible-characters", tool, place, text, (start, end), "hidden", why, severe=severe)
-    for start, end, severe in bidirectional_runs(text)[:_MOST_OF_A_FIELD]:
-        why, severe = "controls show the text in another order than it is stored", severe or role in ("name", "value")
-        yield _finding("bidirectional-characters", tool, place, text, (start, end), "reordered", why, severe=severe)
+def _hidden_characters(tool: Tool) -> Iterator[Finding]:
+    for place, text, role in _fields(tool):
+        surely = role in ("name", "value")
+        for start, end, severe in invisible_runs(text)[:_MOST_OF_A_FIELD]:
+            why, span, severe = "characters that nobody sees stand in the text", (start, end), severe or surely
+            yield _finding("invisible-characters", tool, place, text, span, "hidden", why, severe=severe)
+        for start, end, severe in bidirectional_runs(text)[:_MOST_OF_A_FIELD]:
+            why, span, severe = (
+                "controls show the text in another order than it is stored",
+                (start, end),
+                severe or surely,
+            )
+            yield _finding("bidirectional-characters", tool, place, text, span, "reordered", why, severe=severe)
 
-
-# What was added to a tool since it was published.
 
 _END = re.compile(r"[.!?](?=\s|$)|[;\n。！？；]")
 
 
 def _changes(tool: Tool, before: Tool) -> Iterator[Finding]:
+    """What was added to a tool since it was published."""
     old = {each.text for each in _fields(before)}
     known = {_plain(text[start:end]) for text in old for start, end in _sentences(text)}
     sites = {_site_of(host) for text in old for host in _hosts_in(text)}
@@ -257,12 +253,11 @@ def _changes(tool: Tool, before: Tool) -> Iterator[Finding]:
                 yield _finding("changed-description", tool, place, text, span, "input", why, severe=False)
             continue
         spans = [(0, len(text))] if role == "value" else _sentences(text)
-        added = [
-            (start, end) for start, end in spans if text[start:end].strip() and _plain(text[start:end]) not in known
-        ]
+        parts = [(start, end, text[start:end]) for start, end in spans]
+        added = [part for part in parts if part[2].strip() and _plain(part[2]) not in known]
         if added:
             what = "value" if role == "value" else "text"
-            hosts = [host for start, end in added for host in _hosts_in(text[start:end].rstrip(" .!?\n"))]
+            hosts = [host for *_, part in added for host in _hosts_in(part.rstrip(" .!?\n"))]
             severe = any(_site_of(host) not in sites and not _is_documentation(host) for host in hosts)
             why = f"the {what} was changed since it was published{': it names a new host' if severe else ''}"
             span = (added[0][0], added[-1][1])
@@ -271,9 +266,8 @@ def _changes(tool: Tool, before: Tool) -> Iterator[Finding]:
 
 def _sentences(text: str) -> list[tuple[int, int]]:
     """The spans of the sentences of a text; linear."""
-    ends = [match.end() for match in _END.finditer(text)]
-    starts = [0, *ends]
-    return [(start, end) for start, end in zip(starts, [*ends, len(text)], strict=True) if start < end]
+    ends = [0, *(match.end() for match in _END.finditer(text)), len(text)]
+    return [(start, end) for start, end in pairwise(ends) if start < end]
 
 
 def _plain(sentence: str) -> str:
@@ -281,7 +275,6 @@ def _plain(sentence: str) -> str:
 
 
 # Names that are taken for other names: letters of another script or form, and names that look like others.
-
 _HARD_SPACE = re.compile("(?:^|(?<=[\\x21-\\x7e]))[\u00a0\u2000-\u200a\u202f\u205f](?:$|(?=[\\x21-\\x7e]))")
 _WORD_OR_DASH = re.compile(r"[^\W_]+|[\u2010-\u2015\u2212\uff0d\uff3f\u2024\u2044\u2215]")
 # Chinese, Japanese, Korean: wide letters are usual among them.
@@ -290,33 +283,26 @@ _ODD = re.compile(r"(?<=[^\W\d_])[015|](?=[^\W\d_])|vv|rn|I(?=[a-z])|(?<=[a-z])I
 
 
 def _look_alikes(tools: Sequence[Tool], published: Collection[str]) -> Iterator[Finding]:
-    """Yield the look-alikes among the tools of a catalogue, one a tool; near linear in their number.
-
-    :param published: ids of tools that were published before: among two alike, the other one is the look-alike.
-    """
+    """One a tool, near linear in their number; of two alike, the one that was not published is the look-alike."""
     found: dict[str, Finding] = {}
-    for tool in tools:
-        found.update((finding.tool, finding) for finding in _foreign_letters(tool))
     spaces: dict[str, list[Tool]] = defaultdict(list)
     for tool in tools:
-        spaces[_space_of(tool).lower()].append(tool)
-    spaces.pop("", None)
+        found.update((finding.tool, finding) for finding in _foreign_letters(tool))
+        if space := tool.namespace or tool.id.rpartition("/")[0]:
+            spaces[space.lower()].append(tool)
     imitations = _imitations({tool.id: tool.id for tool in tools}, published)
     pairs = [("name", tool, imitations[tool.id]) for tool in tools if tool.id in imitations]
-    of_spaces = _imitations({first.id: _space_of(first) for first, *_ in spaces.values()}, published)
-    for first, *others in spaces.values():
-        pairs += [("id", tool, of_spaces[first.id]) for tool in (first, *others) if first.id in of_spaces]
+    first_of = {first.id: first.namespace or first.id.rpartition("/")[0] for first, *_ in spaces.values()}
+    of_spaces = _imitations(first_of, published)
+    pairs += [
+        ("id", tool, of_spaces[same[0].id]) for same in spaces.values() for tool in same if same[0].id in of_spaces
+    ]
     for field, tool, other in pairs:
         if tool.id not in found:
             text, why = getattr(tool, field), f"it looks like {other}, and is written otherwise"
             span = (0, len(text))
             found[tool.id] = _finding("look-alike-name", tool, field, text, span, "same-look", why, severe=True)
     yield from found.values()
-
-
-def _space_of(tool: Tool) -> str:
-    """The namespace of a tool, else the first part of its id."""
-    return tool.namespace or tool.id.rpartition("/")[0]
 
 
 def _foreign_letters(tool: Tool) -> Iterator[Finding]:
@@ -335,19 +321,14 @@ def _foreign_letters(tool: Tool) -> Iterator[Finding]:
 
 
 def _is_foreign(word: str, text: str) -> bool:
+    if is_mixed(word) or (not word[0].isalnum() and skeleton(word).isascii()):
+        return True
     compatible = unicodedata.normalize("NFKC", word)
-    return (
-        is_mixed(word)
-        or (not word[0].isalnum() and skeleton(word).isascii())
-        or (compatible != word and compatible.isascii() and _WIDE_SCRIPTS.search(text) is None)
-    )
+    return compatible != word and compatible.isascii() and _WIDE_SCRIPTS.search(text) is None
 
 
 def _imitations(names: Mapping[str, str], published: Collection[str]) -> dict[str, str]:
-    """Map from id to the id that it imitates: of names that look alike, those that are written less plainly or were not published.
-
-    :param names: id → the name that is compared.
-    """
+    """Map from id to the id whose name it imitates: those that are written less plainly or were not published."""
 
     def joined(text: str) -> str:
         return re.sub(r"[\s_.-]+", "_", text)
@@ -365,80 +346,66 @@ def _imitations(names: Mapping[str, str], published: Collection[str]) -> dict[st
 
 
 # Values that a document proposes for a call and that would send data elsewhere: defaults, examples and allowed values.
-
 _SECRET = r"secret|password|passwd|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|auth|cookie|session|aws_|env\b|environ"
-_VALUE_RULES = (
-    (
-        re.compile(
-            r"^\s{0,20}(?:(?:java|vb|live)script:|data:(?:text/html|application/(?:x-)?javascript)[;,])\S",
-            re.IGNORECASE,
+# Name of a rule, what it finds, and the expression that does.
+_VALUE_RULES = [
+    (rule, why, re.compile(pattern))
+    for rule, why, pattern in (
+        (
+            "code",
+            "it is an address that runs a program",
+            r"(?i)^\s{0,20}(?:(?:java|vb|live)script:|data:(?:text/html|application/(?:x-)?javascript)[;,])\S",
         ),
-        "code",
-        "it is an address that runs a program",
-    ),
-    (
-        re.compile(
-            r"(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}", re.IGNORECASE
+        (
+            "punycode",
+            "its host is written with letters that are taken for others",
+            r"(?i)(?:[a-z][a-z0-9+.-]{1,20}://|@)(?:[\w-]{1,63}\.){0,5}xn--[\w-]{1,60}\.[\w.-]{2,60}",
         ),
-        "punycode",
-        "its host is written with letters that are taken for others",
-    ),
-    (
-        re.compile(
+        (
+            "shell",
+            "it runs a command",
             r"\$\(\s?[a-z][^)]{2,200}\)|`\s?(?:cat|curl|wget|env|printenv|whoami|bash|sh|nc|base64)\b[^`]{0,200}`|"
-            r"(?:[;|&]\s?|^)(?:curl|wget|nc|bash|sh|powershell|rm -rf|python3? -c)\s[^\s]|\|\s?(?:bash|sh)\b"
+            r"(?:[;|&]\s?|^)(?:curl|wget|nc|bash|sh|powershell|rm -rf|python3? -c)\s[^\s]|\|\s?(?:bash|sh)\b",
         ),
-        "shell",
-        "it runs a command",
-    ),
-    (
-        re.compile(
-            r"\.ssh/|\bid_(?:rsa|ed25519|ecdsa)\b|/etc/(?:passwd|shadow|sudoers)|\.aws/credentials|\.docker/config\.json|\.kube/config|"
-            r"\.netrc\b|\.pgpass|\.git-credentials|\.npmrc|\.bash_history|/proc/self/environ|/var/run/secrets|(?:^|[/\s\"'])\.env\b",
-            re.IGNORECASE,
+        (
+            "secret-file",
+            "it names a file that holds secrets",
+            r"(?i)\.ssh/|\bid_(?:rsa|ed25519|ecdsa)\b|/etc/(?:passwd|shadow|sudoers)|\.aws/credentials|\.docker/config\.json|"
+            r"\.kube/config|\.netrc\b|\.pgpass|\.git-credentials|\.npmrc|\.bash_history|/proc/self/environ|/var/run/secrets|"
+            r"(?:^|[/\s\"'])\.env\b",
         ),
-        "secret-file",
-        "it names a file that holds secrets",
-    ),
-    (
-        re.compile(rf"(?:\{{\{{|\$\{{|<%=?|%|\$)[^{{}}%\s]{{0,100}}(?:{_SECRET})", re.IGNORECASE),
-        "secret-placeholder",
-        "a client that fills placeholders puts a secret there",
-    ),
-)
+        (
+            "secret-placeholder",
+            "a client that fills placeholders puts a secret there",
+            rf"(?i)(?:\{{\{{|\$\{{|<%=?|%|\$)[^{{}}%\s]{{0,100}}(?:{_SECRET})",
+        ),
+    )
+]
 _LONGEST = 20_000
 _SHORT_WORD = 3  # a word that short stands in many others
 
 
 def _risky_values(tool: Tool, own: Collection[str]) -> Iterator[Finding]:
-    """Yield the values that would send data elsewhere; of an output they are not severe.
-
-    :param own: sites that are the catalogue's own.
-    """
+    """The values that would send data elsewhere than to the catalogue's own sites; of an output they are not severe."""
     servers = [*(tool.call.servers if tool.call is not None else ())]
     servers += [str(tool.metadata.get(key, "")) for key in ("server", "base_url", "baseUrl", "url", "host")]
     known = {*own, *(_site_of(host) for server in servers for host in _hosts_in(server))}
     words = frozenset(re.findall(r"[a-z]{3,}", f"{tool.namespace} {tool.id.rpartition('/')[0]}".lower()))
     for title, parameters in (("parameters", tool.parameters), ("returns", tool.returns)):
         for number, parameter in enumerate(parameters):
-            for key, value, is_sent in _values_of(parameter):
-                text = value[:_LONGEST]
-                found = [
-                    (match.span(), rule, why) for pattern, rule, why in _VALUE_RULES if (match := pattern.search(text))
-                ]
+            default, example = parameter.default, parameter.example
+            # Each value with its place, and whether a call has it unless the caller gives another.
+            values = [("default", default, True)] if default else []
+            values += [("example", example, False)] if example and example != default else []
+            alone = len(parameter.enum) == 1
+            values += ((f"enum[{at}]", each, alone and each != default) for at, each in enumerate(parameter.enum))
+            for key, value, is_sent in values:
+                place, text = f"{title}[{number}].{key}", value[:_LONGEST]
+                tried = ((pattern.search(text), rule, why) for rule, why, pattern in _VALUE_RULES)
+                found = [(match.span(), rule, why) for match, rule, why in tried if match]
                 for span, rule, why in [*found, *(_foreign_hosts(text, known, words) if is_sent else ())]:
-                    place, severe = f"{title}[{number}].{key}", title == "parameters"
+                    severe = title == "parameters"
                     yield _finding("exfiltrating-value", tool, place, text, span, rule, why, severe=severe)
-
-
-def _values_of(parameter: Parameter) -> Iterator[tuple[str, str, bool]]:
-    """The place of each value, the value, and whether a call has it unless the caller gives another."""
-    if parameter.default:
-        yield "default", parameter.default, True
-    if parameter.example and parameter.example != parameter.default:
-        yield "example", parameter.example, False
-    for at, value in enumerate(parameter.enum):
-        yield f"enum[{at}]", value, len(parameter.enum) == 1 and value != parameter.default
 
 
 def _foreign_hosts(
@@ -454,8 +421,6 @@ def _foreign_hosts(
                 yield span, "foreign-host", "data goes to a host that is none of the tool's servers"
             return
 
-
-# Hosts.
 
 _URL = re.compile(
     r"[a-z][a-z0-9+.-]{1,20}://(?:[^\s/@\"'<>]{1,200}@)?(?P<host>[\w.-]{1,253}|\[[0-9a-f:.]{2,45}\])[^\s\"'<>]{0,2000}",
@@ -483,11 +448,8 @@ class _Address(NamedTuple):
 
 def _addresses_in(text: str) -> list[_Address]:
     """The addresses of a text: URLs, then mail addresses that are no part of one, or bare host names where it has neither."""
-    found = (
-        [_Address(match["host"].lower().rstrip("."), match.span()) for match in _URL.finditer(text)]
-        if "://" in text
-        else []
-    )
+    urls = _URL.finditer(text) if "://" in text else ()
+    found = [_Address(match["host"].lower().rstrip("."), match.span()) for match in urls]
     has_url = bool(found)
     for match in _MAIL.finditer(text) if "@" in text else ():
         if not has_url or "://" not in text[max(0, match.start() - 100) : match.start()]:
@@ -521,13 +483,3 @@ def _is_documentation(host: str) -> bool:
     except ValueError:
         labels = host.split(".")
         return _site_of(host) in _HARMLESS_SITES or labels[-1] in _LOCAL_ENDS or not _PLACEHOLDERS.isdisjoint(labels)
-
-
-def _own_sites(tools: Iterable[Tool]) -> frozenset[str]:
-    """The sites at which several tools of the catalogue are called."""
-    servers = Counter(server for tool in tools if tool.call is not None for server in tool.call.servers[:1])
-    sites: Counter[str] = Counter()
-    for server, number in servers.items():
-        for host in _hosts_in(server)[:1]:
-            sites[_site_of(host)] += number
-    return frozenset(site for site, number in sites.items() if number >= _SHARE_OF_SITE)

@@ -1,6 +1,4 @@
-"""Characters that a reader does not see or that move what he sees: zero-width, tags, fillers, bidirectional controls; and letters that
-are taken for others.
-"""
+"""Characters that a reader does not see or that move what he sees, and letters that are taken for others."""
 
 from __future__ import annotations
 
@@ -47,17 +45,14 @@ def _is_innocent(text: str, start: int, end: int) -> bool:
         return bool(before) and (not before.isascii() or before in "#*0123456789")
     if len(run) == 1 and "\U000e0100" <= run <= "\U000e01ef":  # a form of an ideograph
         return "\u3400" <= before <= "\u9fff"
-    if run in {"\ufe0f\u200d", "\u200d"} and any(map(_is_symbol, before + after)):
-        return True
+    if run in {"\ufe0f\u200d", "\u200d"}:
+        if any(char == "\ufe0f" or unicodedata.category(char) in {"So", "Sk"} for char in before + after):
+            return True
     if run in ("\u200c", "\u200d") and before and after and _joins(before) and _joins(after):
         return True
     if run[-1] == _TAG_END and before == _FLAG and len(run) <= _FLAG_TAGS:
         return True
     return run == "\ufeff" and start == 0 and end < len(text)
-
-
-def _is_symbol(char: str) -> bool:
-    return unicodedata.category(char) in {"So", "Sk"} or char == "\ufe0f"
 
 
 def _joins(char: str) -> bool:
@@ -108,17 +103,12 @@ def visible(text: str, limit: int = _QUOTED_CHARS) -> str:
 
 
 def _shown(char: str) -> str:
-    is_seen = (
-        char.isprintable() if char.isascii() else unicodedata.category(char)[0] in "LNPS" and char not in "\u2800\u3164"
-    )
+    blank = char in "\u2800\u3164" or unicodedata.category(char)[0] not in "LNPS"
+    is_seen = char.isprintable() if char.isascii() else not blank
     return char if is_seen else char.encode("unicode_escape").decode()
 
 
-# Letters that are taken for others.
-
-_LATIN = str.maketrans(
-    {other: letter for letter, others in word_groups("trust", "look_alikes").items() for other in others}
-)
+_LATIN = str.maketrans({one: letter for letter, ones in word_groups("trust", "look_alikes").items() for one in ones})
 _TYPED = str.maketrans({"0": "o", "1": "l", "|": "l", "I": "l", "5": "s"})
 
 

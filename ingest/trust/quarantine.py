@@ -33,12 +33,8 @@ _LEFT = 500  # tools that are no longer among the documents
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """One release of a tool.
+    """One release of a tool, by the :func:`content_hash` of its document, at a time of UTC in ISO 8601.
 
-    :param tool: its id.
-    :param sha256: of its content, see :func:`content_hash`.
-    :param by: who released it.
-    :param at: when, ISO 8601 in UTC.
     :param rules: names of the rules whose findings were known then.
     """
 
@@ -192,32 +188,46 @@ def examine(
     findings = findings_of(tools, before, unchanged=unchanged, cache=cache)
     hashes = {id_: content_hash(by_id[id_]) for id_ in dict.fromkeys(each.tool for each in findings)}
     released = {(approval.tool, approval.sha256) for approval in approvals}
-    severe = list(dict.fromkeys(each.tool for each in findings if each.is_severe))
+    severe: dict[str, Finding] = {}  # the first of each tool
+    for each in findings:
+        if each.is_severe:
+            severe.setdefault(each.tool, each)
     approved = tuple(id_ for id_ in severe if (id_, hashes[id_]) in released)
-    reasons = {id_: _reason(id_, findings) for id_ in severe if id_ not in approved}
-    quarantines = policy == "quarantine"
-    kept = (
-        _kept([id_ for id_ in reasons if id_ in published], tools, published, released) if keep and quarantines else {}
-    )
-    left_out = frozenset(reasons).difference(kept) if quarantines else frozenset()
+    reasons = {id_: f"{one.kind} in {one.field}: {one.why}" for id_, one in severe.items() if id_ not in approved}
+    kept: dict[str, Tool] = {}
+    left_out: frozenset[str] = frozenset()
+    if policy == "quarantine":
+        # Of the published documents of tools that are held back, those that would not be held back themselves.
+        old = {id_: published[id_] for id_ in reasons if keep and id_ in published}
+        others = [tool for tool in tools if tool.id not in old]
+        found = findings_of(list(old.values()), old, beside=others) if old else []
+        bad = {each.tool for each in found if each.is_severe}
+        kept = {id_: tool for id_, tool in old.items() if id_ not in bad or (id_, content_hash(tool)) in released}
+        left_out = frozenset(reasons).difference(kept)
+    refused = None
+    if reasons and (policy == "refuse" or (policy == "quarantine" and len(left_out) == len(tools))):
+        named = "; ".join(f"{id_}: {why}" for id_, why in list(reasons.items())[:_NAMED])
+        problem = f"{len(reasons)} tool(s) have severe findings: {named}"
+        remedy = "Correct their documents, or release them with `egotools admin findings approve`"
+        refused = CatalogError(problem, subject=f"--findings {policy}", remedy=remedy)
     held_back = tuple(reasons) if policy != "report" else ()
-    remedy = "; until then the document published before it stays in use"
+    until = "; until then the document published before it stays in use"
     findings = [
-        replace(each, remedy=each.remedy + remedy) if each.tool in kept and each.is_severe else each
-        for each in findings
+        replace(each, remedy=each.remedy + until) if each.tool in kept and each.is_severe else each for each in findings
     ]
     gone = {id_: published[id_].to_json() for id_ in published if id_ not in by_id}
     left = [row for id_, row in baseline.items() if id_ not in by_id and id_ not in gone]
+    held_rows = (before[id_].to_json() for id_ in held_back if id_ in before)
     return Examined(
         left_out=left_out,
         kept=kept,
-        refused=_refused(policy, reasons, len(tools) - len(left_out)),
+        refused=refused,
         report=FindingsReport(
             policy=policy,
             tools=len(hashes),
             severe=len(severe),
             by_kind=dict(sorted(Counter(kind for _, kind in {(each.tool, each.kind) for each in findings}).items())),
-            quarantined=reasons if quarantines else {},
+            quarantined=reasons if policy == "quarantine" else {},
             kept=tuple(kept),
             approved=approved,
             findings=tuple(findings[:_LISTED]),
@@ -227,37 +237,9 @@ def examine(
             findings=tuple(findings),
             hashes=hashes,
             quarantined=held_back,
-            baseline=(
-                *[*left, *gone.values()][-_LEFT:],
-                *(before[id_].to_json() for id_ in held_back if id_ in before),
-            ),
+            baseline=(*[*left, *gone.values()][-_LEFT:], *held_rows),
         ),
     )
-
-
-def _kept(
-    held: Sequence[str], tools: Sequence[Tool], published: Mapping[str, Tool], released: set[tuple[str, str]]
-) -> dict[str, Tool]:
-    """The published documents of tools that are held back, without those that would be held back themselves."""
-    old = {id_: published[id_] for id_ in held}
-    found = findings_of(list(old.values()), old, beside=[tool for tool in tools if tool.id not in old])
-    severe = {each.tool for each in found if each.is_severe}
-    return {id_: tool for id_, tool in old.items() if id_ not in severe or (id_, content_hash(tool)) in released}
-
-
-def _reason(tool: str, findings: Iterable[Finding]) -> str:
-    first = next(each for each in findings if each.tool == tool and each.is_severe)
-    return f"{first.kind} in {first.field}: {first.why}"
-
-
-def _refused(policy: str, reasons: Mapping[str, str], left: int) -> CatalogError | None:
-    """The error of a policy that builds nothing over a severe finding, or of a catalogue of which no tool is left."""
-    if policy == "report" or not reasons or (policy == "quarantine" and left):
-        return None
-    named = "; ".join(f"{id_}: {why}" for id_, why in list(reasons.items())[:_NAMED])
-    problem = f"{len(reasons)} tool(s) have severe findings: {named}"
-    remedy = "Correct their documents, or release them with `egotools admin findings approve`"
-    return CatalogError(problem, subject=f"--findings {policy}", remedy=remedy)
 
 
 def admitted(tools: Iterable[Tool], examined: Examined) -> tuple[Tool, ...]:

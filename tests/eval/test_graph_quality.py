@@ -12,7 +12,7 @@ from eval.graph_quality import EdgePrecision, GoldKind, GraphQuality, Relation, 
 from eval.queries import QuerySet
 from inference import HashingEncoder
 from ingest.graph import build_graph
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
 from ontology.errors import DocumentError
 from retrieval.snapshot.reader import Snapshot, open_snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ingest.graph import build_graph
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge
 from ontology import Provenance, Tool, Triple
 from tests.harness.graphs import as_networkx
 

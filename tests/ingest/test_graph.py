@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.graph import build_graph
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge
 from ontology import Dependency, Provenance, Tool, Triple
 from ontology.tool_graph import MAX_PROVENANCE
 from tests.harness.graphs import as_networkx

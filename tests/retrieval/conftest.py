@@ -12,8 +12,7 @@ from inference import HashingEncoder
 from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.structure import structural_triples
 from ingest.graph import build_graph
-from ingest.linking.derive import derive_edges
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge, derive_links
 from ingest.linking.shape_uses import shape_uses
 from ontology import Ontology, Parameter, Tool, Triple, load_ontology
 from retrieval.engine import Engine
@@ -103,7 +102,7 @@ def content_of(
     tools = sorted(tools, key=lambda tool: tool.id)
     triples: list[Triple] = [triple for tool in tools for triple in structural_triples(tool, ontology, "rules.v1")]
     canonical = canonicalize(triples, tools, ontology)
-    links = derive_edges(tools, ontology) if derived is None else derived
+    links = derive_links(tools, ontology).edges if derived is None else derived
     return SnapshotContent(
         tools=tools,
         graph=build_graph(tools, canonical.triples, canonical.surface_forms, derived=links),

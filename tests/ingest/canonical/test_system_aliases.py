@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from egotools.call import Call
-from ingest.canonical.system_aliases import system_aliases
+from ingest.canonical.canonicalize import system_aliases
 from ingest.graph import node_key
 from ontology import Provenance, Tool, Triple
 

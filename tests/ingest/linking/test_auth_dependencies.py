@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ingest.linking.derive import derive_edges
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge, derive_links
 from ontology import Parameter, Tool, load_ontology
 
 ONTOLOGY = load_ontology()
@@ -32,7 +31,7 @@ TRANSFER = tool("transfer_money", "account_number amount token", "transfer_id")
 
 
 def derived(tools: Sequence[Tool]) -> list[DerivedEdge]:
-    return list(derive_edges(tools, ONTOLOGY))
+    return derive_links(tools, ONTOLOGY).edges
 
 
 def needs(tools: Sequence[Tool]) -> list[tuple[str, str, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ingest.linking.derive import derive_links
+from ingest.linking.edges import derive_links
 from ontology import Parameter, Tool, load_ontology
 
 ONTOLOGY = load_ontology()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge
 from ingest.linking.identifiers import Identifier, IdentifierReader
 from ontology import Parameter, Tool, load_ontology
 from tests.ingest.linking.test_rp_edges import links, tool

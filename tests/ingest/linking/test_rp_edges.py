@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.linking import LinkLimits
-from ingest.linking.derive import derive_edges
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge, derive_links
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
 from tests.harness.waiting import bounded_work
@@ -48,7 +47,7 @@ def tool(
 
 
 def links(tools: list[Tool], predicate: str = "supplies") -> list[DerivedEdge]:
-    return [edge for edge in derive_edges(tools, ONTOLOGY) if edge.predicate == predicate]
+    return [edge for edge in derive_links(tools, ONTOLOGY).edges if edge.predicate == predicate]
 
 
 def pairs(tools: list[Tool]) -> set[tuple[str, str]]:
@@ -114,10 +113,8 @@ def test_a_tool_of_thousands_of_inputs_and_outputs_is_linked_with_bounded_work(n
     )
     form = Tool(id="form", name="create_form", parameters=fields, returns=fields, metadata={"path": "/forms"})
     with bounded_work():
-        edges = derive_edges(
-            [form, Tool(id="list", name="list_parts", returns=(Parameter(name="parts[].id"),))], ONTOLOGY
-        )
-        assert len(list(edges)) < len(fields)
+        listed = Tool(id="list", name="list_parts", returns=(Parameter(name="parts[].id"),))
+        assert len(derive_links([form, listed], ONTOLOGY).edges) < len(fields)
 
 
 def test_generic_slots_are_joined_by_the_type_of_their_resource() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.linking.derive import derive_links
+from ingest.linking.edges import derive_links
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import load_overlays
 from ontology.ontology import load_ontology

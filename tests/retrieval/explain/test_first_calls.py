@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from inference import HashingEncoder
-from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.edges import DerivedEdge
 from ontology import Ontology, Parameter, Tool
 from retrieval.engine import Engine
 from retrieval.explain.explanation import Explainer

@@ -12,7 +12,7 @@ from inference.encoder_wrappers import with_recent_vectors
 from ontology.reporting import no_progress
 from services.jobs.build import build_snapshot
 from services.jobs.evaluate import evaluate, measure_systems
-from services.jobs.plans import EvaluationPlan
+from services.jobs.plans import DEFAULT_RERANKER, EvaluationPlan
 
 _TIMEOUT_S = 60.0  # a shared machine may stall; a slow answer is part of the latency, and is not lost
 
@@ -26,6 +26,7 @@ def measure(
     report: bool = True,
     needs: bool = False,
     phrases: Path | None = None,
+    reranker: str = DEFAULT_RERANKER,
 ) -> MeasuredSet:
     """Build the set's snapshot and ask the systems.
 
@@ -33,6 +34,7 @@ def measure(
         not compared in their latency.
     :param needs: whether the systems are asked by the set's recorded needs too.
     :param phrases: file of everyday phrases of the tools.
+    :param reranker: of ``default``; ``fast`` is ``default`` without it.
     """
     store = folder / "store"
     encoder = load_encoder(DEFAULT_ENCODER, workers=2)
@@ -45,6 +47,7 @@ def measure(
         out=folder / "report",
         systems=tuple(systems),
         timeout_s=_TIMEOUT_S,
+        reranker=reranker,
         limit=limit,
         gold_edges=bench_set.gold_edges,
         needs_files=(bench_set.needs,) if needs and bench_set.needs is not None else (),

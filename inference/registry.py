@@ -10,7 +10,9 @@ from inference.encoder import Encoder, HashingEncoder, Reranker, SentenceTransfo
 from inference.minilm import WEIGHTS, MiniLmEncoder
 from ontology.errors import InvalidArgumentError, ModelNotAllowedError
 
-EMBEDDED_MODELS = frozenset(("egotools-minilm-int8.v1", "minilm-l6-int8.v1", "hashing.v1", "fusion.v2"))
+EMBEDDED_MODELS = frozenset(
+    ("egotools-minilm-int8.v1", "minilm-l6-int8.v1", "hashing.v1", "fusion.v2", "egotools-cross-int8.v1")
+)
 """The models that ship with egotools: they import nothing else and contact nothing."""
 
 DEFAULT_ENCODER = "egotools-minilm-int8.v1"
@@ -25,7 +27,10 @@ ENCODER_NAMES = (
 )
 """The names that :func:`load_encoder` knows; replace the words in capitals."""
 
-RERANKER_NAMES = ("cross-encoder:PATH", "http:URL", "http:MODEL@URL")
+EMBEDDED_CROSS_ENCODER = "egotools-cross-int8.v1"
+"""The reranker that ships; it is used where it is named."""
+
+RERANKER_NAMES = (EMBEDDED_CROSS_ENCODER, "cross-encoder:PATH", "http:URL", "http:MODEL@URL")
 """The names that :func:`load_reranker` knows."""
 
 ALLOWED_MODELS_VARIABLE = "EGOTOOLS_ALLOWED_MODELS"
@@ -89,10 +94,13 @@ def load_reranker(name: str) -> Reranker:
     :raises MissingExtraError: when the reranker needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
     """
+    from inference.cross_encoder import EmbeddedCrossEncoder
     from inference.reranker import CrossEncoderReranker, HttpReranker
 
     kind, _, rest = name.partition(":")
     at = _AT_URL.fullmatch(rest)
+    if name == EMBEDDED_CROSS_ENCODER:
+        return EmbeddedCrossEncoder()
     if kind == "cross-encoder" and rest:
         return CrossEncoderReranker(rest)
     if kind == "http" and at:

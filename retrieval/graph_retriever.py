@@ -91,7 +91,7 @@ class GraphRetriever:
         """The completed ranking of the candidates for a whole request."""
         with context.stage("rank"):
             ranking = rank_with_fallback(context, self._ranker, self._fusion)
-            if self._reranker is not None:
+            if self._reranker is not None and not context.request.needs:  # of needs each was reranked
                 ranking = self._reranker.rerank(context, ranking)
             if self._learned is not None:
                 ranking = add_votes(context, ranking, self._learned)
@@ -123,8 +123,9 @@ class GraphRetriever:
             ranking = self._fusion.rank(part)
             if self._boosts is not None:
                 ranking = add_boosts(ranking, self._boosts)
-            ranking = named_first(part, ranking)
-            served = None if self._confidence is None else self._confidence.of_need(part, ranking)
+            named = named_first(part, ranking)
+            served = None if self._confidence is None else self._confidence.of_need(part, named)
+            ranking = named if self._reranker is None else named_first(part, self._reranker.rerank_need(part, ranking))
             return ranking.take(~is_done(part, ranking.tools)), served
 
     def find_candidates(self, request: Request) -> QueryContext:

@@ -1,4 +1,4 @@
-"""The encoder all-MiniLM-L6-v2 in torch, and its export to int8 ONNX: what ``train_encoder`` and ``export_encoder`` share.
+"""The encoder all-MiniLM-L6-v2 in torch, and its export to int8 ONNX: what ``export_encoder`` and ``train_reranker`` share.
 
 Nothing at run time needs it, and torch never enters the project's own environment::
 

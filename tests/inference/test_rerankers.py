@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inference import Reranker, RetryPolicy
+from inference import Reranker, RetryPolicy, load_reranker
+from inference.registry import EMBEDDED_CROSS_ENCODER
 from inference.reranker import CrossEncoderReranker, HttpReranker
 from ontology.errors import ModelError
 from tests.harness.http_server import Arrived, Reply, as_json
@@ -39,11 +40,12 @@ def tei(asked: Arrived) -> Reply:
     return as_json([{"index": index, "score": likeness(asked.json["query"], text)} for index, text in texts][::-1])
 
 
-@pytest.fixture(params=["http-cohere", "http-tei", "cross-encoder"])
+@pytest.fixture(params=["http-cohere", "http-tei", "cross-encoder", "embedded"])
 def reranker(request: pytest.FixtureRequest, serve: Serve) -> Reranker:
     makers: dict[str, Callable[[], Reranker]] = {
         "http-cohere": lambda: HttpReranker(f"{serve(cohere).url}/rerank"),
         "http-tei": lambda: HttpReranker(f"{serve(tei).url}/rerank"),
+        "embedded": lambda: load_reranker(EMBEDDED_CROSS_ENCODER),
         "cross-encoder": lambda: CrossEncoderReranker(request.getfixturevalue("tiny_cross_encoder")),
     }
     return makers[request.param]()
@@ -61,6 +63,18 @@ def test_one_finite_score_a_document_in_their_order(reranker: Reranker) -> None:
 @pytest.mark.parametrize("query", ["", "?!", "\ud800", "😀", "order " * 5000])
 def test_odd_queries_are_scored(reranker: Reranker, query: str) -> None:
     assert np.isfinite(reranker.score(query, ["an order", "x" * 50_000])).all()
+
+
+def test_the_embedded_one_tells_the_tool_of_a_need_from_its_siblings() -> None:
+    siblings = {
+        "find an employee by name": ("Search employees. Finds employees by their name", "Delete employee. Removes one"),
+        "submit an expense report": ("Submit report. Sends a report for approval", "Search expense reports. By text"),
+        "cancel a booking": ("Cancel reservation. Releases the room", "List bookings. All bookings of a guest"),
+    }
+    model = load_reranker(EMBEDDED_CROSS_ENCODER)
+    assert all(np.diff(model.score(need, documents)) < 0 for need, documents in siblings.items())
+    alone, beside = model.score("a need", ["an order"]), model.score("a need", ["x " * 900, "an order"])
+    assert alone[0] == beside[1], "a score does not depend on the other documents"
 
 
 def test_the_form_is_found_once_and_kept(serve: Serve) -> None:

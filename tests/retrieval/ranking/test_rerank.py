@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from inference import Floats1d, HashingEncoder
 from retrieval.graph_retriever import GraphRetriever
+from retrieval.presets import make_presets
 from retrieval.query.context import QueryContext
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.fusion import PromotingReranker
@@ -92,3 +93,25 @@ def test_what_the_reranker_prefers_is_ranked_higher_and_still_completed(snapshot
     assert answer.tools[0].id == "hr/give_spot_award"
     boosted = {tool.id for tool in answer.tools if tool.reasons.features["resolver_boost"] > 0}
     assert "hr/search_employees" in boosted
+
+
+def test_each_need_is_reranked_by_itself_and_the_preset_fast_reranks_nothing(snapshot: Snapshot) -> None:
+    asked: list[str] = []
+
+    class Last:
+        """Likes what stands last."""
+
+        name = "last.v1"
+
+        def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+            asked.append(query.lower())
+            return np.eye(1, len(documents), len(documents) - 1, dtype=np.float32)[0]
+
+    needs = ("create a purchase order", "find an employee by name")
+    presets = make_presets(snapshot, HashingEncoder(), Last(), baselines=False)
+    plain, reranked = (presets[name].retrieve(Request(needs=needs)) for name in ("fast", "default"))
+    assert sorted(asked) == sorted(needs)
+    before, after = ([each.tool for each in answer.need_results] for answer in (plain, reranked))
+    assert before[0] == "procurement/create_purchase_order" and all(np.asarray(before) != np.asarray(after))
+    first, second = ([each.unserved for each in answer.need_results] for answer in (plain, reranked))
+    assert first == second, "whether a need is served is not the reranker's to say"

@@ -167,7 +167,9 @@ def test_what_is_wrong_is_said_and_no_secret_is_repeated(
 def test_a_misspelt_id_is_answered_with_near_ones(run: Run, store: Path) -> None:
     for command in (("call", "shop/getOrdr"), ("plan", "an order", "--goal", "shop/getOrdr")):
         code, _, err = run(*command, "--store", store)
-        assert code == 7 and "shop/getOrdr: the catalogue has no such tool. Is it shop/getOrder" in " ".join(err.split())
+        assert code == 7 and "shop/getOrdr: the catalogue has no such tool. Is it shop/getOrder" in " ".join(
+            err.split()
+        )
 
 
 def test_an_error_of_the_tool_has_its_own_exit_code(run: Run, store: Path, shop: Loopback) -> None:

@@ -199,6 +199,7 @@ NEED_WEIGHT = 1.5
 
 class PromotingReranker:
     """Adds to the scores of the best candidates the model's z-score for them where it is above 0; no score falls.
+
     :param depth: how many of the best candidates are scored.
     :param weight: standard deviations of the scores of these candidates that are added for one of the model's; ``need_weight`` for a need.
     """

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ingest.sources.addresses import find_documents, source_for
-from ingest.sources.document import Document
-from ingest.sources.file_state import OUTSIDE, FileState
+from ingest.sources.document import OUTSIDE, Document, FileState
 from ingest.sources.naming import (
     FOREIGN_NAMESPACE,
     HINT_IGNORED,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import error as ZlibError
 
 from ingest.sources.access import NO_ACCESS, Access
 from ingest.sources.fetch import fetch
-from ingest.sources.file_state import FileState
 from ingest.sources.parsing import parse_json, parse_yaml
 from ontology.errors import DocumentError
 from ontology.redaction import redacted_address, secrets_in
@@ -99,13 +101,10 @@ class Document:
         if self.is_url:
             url, headers = self.access.expand(self.url), self.access.resolved_headers()
             return fetch(url, headers=headers, shown=self.address)
-        try:
-            with self._open() as handle:
-                content = handle.read(MAX_BYTES + 1)
-        except (OSError, EOFError, ZlibError) as error:
-            raise self._unreadable(error) from error
+        with self._opened() as file:
+            content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            raise self._too_large(f"the file is larger than {MAX_BYTES} bytes")
+            raise _too_large("the file", self.address)
         return content
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -117,14 +116,11 @@ class Document:
         if self.is_url:
             yield from enumerate(self.content.removeprefix(_UTF8_MARK).splitlines(), 1)
             return
-        try:
-            with self._open() as handle:
-                for number, line in enumerate(iter(lambda: handle.readline(MAX_BYTES + 1), b""), 1):
-                    if len(line) > MAX_BYTES:
-                        raise self._too_large(f"a line is larger than {MAX_BYTES} bytes", number)
-                    yield number, line.removeprefix(_UTF8_MARK) if number == 1 else line
-        except (OSError, EOFError, ZlibError) as error:
-            raise self._unreadable(error) from error
+        with self._opened() as file:
+            for number, line in enumerate(iter(lambda: file.readline(MAX_BYTES + 1), b""), 1):
+                if len(line) > MAX_BYTES:
+                    raise _too_large("a line", f"{self.address}:{number}")
+                yield number, line.removeprefix(_UTF8_MARK) if number == 1 else line
 
     @cached_property
     def text(self) -> str:
@@ -136,12 +132,8 @@ class Document:
             text = self.content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = self.content.count(b"\n", 0, error.start) + 1
-            raise DocumentError(
-                f"the file is not UTF-8 (byte {error.start})",
-                subject=f"{self.address}:{line}",
-                remedy="Save it as UTF-8",
-                reason="not-utf8",
-            ) from error
+            subject, problem = f"{self.address}:{line}", f"the file is not UTF-8 (byte {error.start})"
+            raise DocumentError(problem, subject=subject, remedy="Save it as UTF-8", reason="not-utf8") from error
         if not text.strip():
             raise DocumentError("the file is empty", subject=self.address, reason="empty")
         return text
@@ -152,11 +144,8 @@ class Document:
         if "content" in self.__dict__ or self.path is None:
             raw = self.content[:_HEAD_BYTES]
         else:
-            try:
-                with self._open() as handle:
-                    raw = handle.read(_HEAD_BYTES)
-            except (OSError, EOFError, ZlibError) as error:
-                raise self._unreadable(error) from error
+            with self._opened() as file:
+                raw = file.read(_HEAD_BYTES)
         return raw.decode("utf-8-sig", errors="replace")
 
     @property
@@ -176,7 +165,7 @@ class Document:
 
     @cached_property
     def _parsed(self) -> Any:
-        """The data, or the error. The error is cached too, so a damaged document is parsed only once."""
+        """The data, or the error: a damaged document is parsed only once."""
         try:
             if self.suffix in {".yaml", ".yml"} or self.text.lstrip()[:1] not in "{[":
                 return parse_yaml(self.text, subject=self.address)
@@ -189,31 +178,61 @@ class Document:
         for cached in ("content", "text", "head", "_parsed"):
             self.__dict__.pop(cached, None)
 
-    def _open(self) -> IO[bytes]:
+    @contextmanager
+    def _opened(self) -> Iterator[IO[bytes]]:
+        """The file, unpacked when gzipped."""
         if self.path is None:
             raise DocumentError("a live address has no file content", subject=self.address)
-        raw = self.path.open("rb")
         try:
-            magic = raw.read(2)
-            raw.seek(0)
-        except OSError:
-            raw.close()
-            raise
-        if magic != b"\x1f\x8b":
-            return raw
-        raw.close()
-        return cast(IO[bytes], gzip.open(self.path, "rb"))
+            with self.path.open("rb") as file:
+                is_packed = file.read(2) == b"\x1f\x8b"
+                file.seek(0)
+                yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if is_packed else file
+        except (OSError, EOFError, ZlibError) as error:
+            fault = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            problem, remedy = f"the file cannot be read: {fault}", "Check the path and its permissions"
+            raise DocumentError(problem, subject=self.address, remedy=remedy) from error
 
-    def _too_large(self, problem: str, line: int = 0) -> DocumentError:
-        return DocumentError(
-            problem,
-            subject=f"{self.address}:{line}" if line else self.address,
-            remedy="Split it, or write it as JSONL",
-            reason="too-large",
-        )
 
-    def _unreadable(self, error: Exception) -> DocumentError:
-        fault = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return DocumentError(
-            f"the file cannot be read: {fault}", subject=self.address, remedy="Check the path and its permissions"
-        )
+def _too_large(what: str, subject: str) -> DocumentError:
+    problem, remedy = f"{what} is larger than {MAX_BYTES} bytes", "Split it, or write it as JSONL"
+    return DocumentError(problem, subject=subject, remedy=remedy, reason="too-large")
+
+
+OUTSIDE = "outside"
+"""The kind of a path whose content must not be read."""
+
+
+class FileState(NamedTuple):
+    """Where a path leads and what is there: what was made from a file is valid as long as its state is the same.
+
+    :param target: the path without symbolic links: the references of the file start from its folder.
+    :param kind: ``file``, ``missing``, ``other`` (a folder, a pipe), ``unreadable`` or ``outside``.
+    :param digest: SHA-256 of a file's content, hexadecimal; else empty.
+    """
+
+    target: str
+    kind: str
+    digest: str = ""
+
+
+def file_state(path: Path, *, content: bool = True) -> FileState:
+    """Return the state of a path.
+
+    :param content: False for a path outside the folder of the user: nothing but its target is looked at.
+    """
+    target = os.path.realpath(path)
+    if not content:
+        return FileState(target, OUTSIDE)
+    try:
+        if not path.is_file():  # a pipe or a device could be read without end
+            return FileState(target, "other" if path.exists() else "missing")
+        with open(path, "rb") as file:
+            return FileState(target, "file", hashlib.file_digest(file, "sha256").hexdigest())
+    except OSError:
+        return FileState(target, "unreadable")
+
+
+def is_unchanged(path: Path, state: FileState) -> bool:
+    """Whether a path is still in this state."""
+    return file_state(path, content=state.kind != OUTSIDE) == state

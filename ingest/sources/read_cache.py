@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from inference.result_cache import ResultCache
-from ingest.sources.document import Document
-from ingest.sources.file_state import FileState, file_state, is_unchanged
+from ingest.sources.document import Document, FileState, file_state, is_unchanged
 from ingest.sources.naming import DocumentRead
 from ingest.sources.source import RejectedRecord
 from ingest.tool_cache import Digests, digests_of

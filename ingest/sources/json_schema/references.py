@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from ingest.sources.document import Document
-from ingest.sources.file_state import file_state
+from ingest.sources.document import Document, file_state
 from ingest.sources.json_schema.schema import dangling_reference
 from ontology.errors import DocumentError
 

@@ -133,9 +133,8 @@ def _with_null(written: dict[str, Any], source: Mapping[str, Any]) -> dict[str, 
         types = _types(written)
         written["type"] = [*types, *(["null"] if "null" not in types else [])]
     elif any(key in written for key in _COMBINED):
-        outer: dict[str, Any] = {
-            key: written.pop(key) for key in ("title", "description", "default", "examples") if key in written
-        }
+        stated = [key for key in ("title", "description", "default", "examples") if key in written]
+        outer: dict[str, Any] = {key: written.pop(key) for key in stated}
         return {**outer, "anyOf": [written, {"type": "null"}]}
     return written
 
@@ -183,15 +182,6 @@ class _Context(NamedTuple):
 
 
 _ALONE = _Context()
-
-
-class _Pending(NamedTuple):
-    """A schema, and its place in the result: a key of an object or an index of a list."""
-
-    source: Any
-    holder: Any
-    place: str | int
-    context: _Context = _ALONE
 
 
 class _Definition(NamedTuple):
@@ -280,7 +270,8 @@ class _Writer:
         self._definitions = definitions
         self._lookup = definitions.lookup
         self._hidden = hidden
-        self._pending: deque[_Pending] = deque()
+        # Schemas, and their places in the result: a key of an object or an index of a list.
+        self._pending: deque[tuple[Any, Any, str | int, _Context]] = deque()
         self.refs: dict[str, None] = {}
         self.taken = 0
 
@@ -319,11 +310,10 @@ class _Writer:
         target = self._lookup(ref)
         parts = parts_of(target, self._lookup, ("allOf",))
         leads_back = bool(outer.inlined) and any(part.get("$ref") in outer.inlined for part in parts)
-        if not leads_back and not (
-            context.hidden and (self._required(target) & context.hidden) - self._left_out(target)
-        ):
-            return source, context
-        return {**own, "allOf": [target, *as_list(own.get("allOf"))]}, context._replace(inlined=outer.inlined | {ref})
+        if leads_back or (context.hidden and (self._required(target) & context.hidden) - self._left_out(target)):
+            own = {**own, "allOf": [target, *as_list(own.get("allOf"))]}
+            return own, context._replace(inlined=outer.inlined | {ref})
+        return source, context
 
     def _required(self, source: Any) -> set[str]:
         """The fields that a schema or one of its parts requires."""
@@ -346,9 +336,7 @@ class _Writer:
         if isinstance(ref := source.get("$ref"), str):
             self.refs.setdefault(ref)
             written["$ref"] = f"#/$defs/{self._definitions.name(ref)}"
-        for key in _ONE:
-            if key not in source:  # most are not
-                continue
+        for key in filter(source.__contains__, _ONE):
             inner = source[key]
             if isinstance(inner, bool) and key == "additionalProperties":
                 written[key] = inner
@@ -357,12 +345,12 @@ class _Writer:
             elif isinstance(inner, list) and inner and key == "items":  # a tuple before Draft 2020-12
                 self._queue_list(inner, written, "prefixItems", _ALONE)
         for key in _LISTS:
-            if key in source and isinstance(source[key], list) and source[key]:
-                self._queue_list(source[key], written, key, context.below(key))
+            if inner := as_list(source.get(key)):
+                self._queue_list(inner, written, key, context.below(key))
         for key in _MAPS:
-            if key in source and isinstance(source[key], Mapping):
+            if isinstance(fields := source.get(key), Mapping):
                 written[key] = {}
-                for name, inner in source[key].items():
+                for name, inner in fields.items():
                     # not what only the server, or only the caller, writes
                     if key != "properties" or not states(inner, self._hidden, self._lookup):
                         self._queue(inner, written[key], str(name))
@@ -371,12 +359,11 @@ class _Writer:
         if required := [name for name in names if name not in hidden]:
             written["required"] = required
 
-    def _queue(self, schema: Any, holder: dict[str, Any], key: str, context: _Context = _ALONE) -> None:
+    def _queue(self, schema: Any, holder: Any, key: str | int, context: _Context = _ALONE) -> None:
         holder[key] = {}  # holds the place: the order of the fields is that of the source
-        self._pending.append(_Pending(schema, holder, key, context))
+        self._pending.append((schema, holder, key, context))
 
     def _queue_list(self, schemas: list[Any], holder: dict[str, Any], key: str, context: _Context) -> None:
-        places: list[Any] = [{} for _ in schemas]
-        holder[key] = places
+        holder[key] = [{} for _ in schemas]
         for number, schema in enumerate(schemas):
-            self._pending.append(_Pending(schema, places, number, context))
+            self._queue(schema, holder[key], number, context)

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from egotools.call import Argument, Call
-from ingest.sources.odata.model import Navigation, Property, Service, is_collection
 from ingest.sources.odata.resources import Resource, key_path
-from ingest.sources.odata.types import ServiceTypes
+from ingest.sources.odata.types import Navigation, Property, Service, ServiceTypes, is_collection
 from ingest.sources.operation import CallInput, Operation, Output, arguments_of
 from ingest.sources.prose import name_words, sentences, with_article
 from ontology.errors import DocumentError
@@ -220,26 +219,18 @@ def declared_dependencies(
         except DocumentError:
             continue
         for navigation in navigations:
-            target = None if navigation.contained else _target(resource, navigation, by_id, only_sets)
-            if target is not None:
+            target = only_sets.get(navigation.type)
+            if bound := resource.bindings.get(navigation.name):
+                parts = bound.split("/")
+                ids = ("_".join(parts[start:]) for start in range(len(parts)))
+                target = next((by_id[id_] for id_ in ids if id_ in by_id), None)
+            if target is not None and not navigation.contained:
                 for tool, dependency in _dependencies(resource, navigation, target, known):
                     found[tool].append(dependency)
     return {
         id_: tuple(dict.fromkeys(one for one in dependencies if one.tool in known and one.tool != id_))
         for id_, dependencies in found.items()
     }
-
-
-def _target(
-    resource: Resource, navigation: Navigation, by_id: Mapping[str, Resource], only_sets: Mapping[str, Resource]
-) -> Resource | None:
-    """Return the target resource of a navigation property: the bound one, else the only set of that type, else None."""
-    bound = resource.bindings.get(navigation.name)
-    if not bound:
-        return only_sets.get(navigation.type)
-    parts = bound.split("/")
-    ids = ("_".join(parts[start:]) for start in range(len(parts)))
-    return next((by_id[id_] for id_ in ids if id_ in by_id), None)
 
 
 def _dependencies(

@@ -1,16 +1,151 @@
-"""The types of an OData service: base types and keys, and their JSON Schemas, which are the one form that tools are made from."""
+"""The description of an OData service: types, entity sets, operations; and the JSON Schemas of its types, which tools are made from."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from ingest.sources.json_schema.schema import FLAT, object_schema
-from ingest.sources.odata.model import Navigation, Property, Service, StructuredType, is_collection, item_type
 from ingest.sources.prose import plain
 from ontology.errors import DocumentError
 from ontology.json_values import typed_values
+
+Annotations: TypeAlias = Mapping[str, Any]
+"""Map from term to value; a term is vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
+
+
+def item_type(name: str) -> str:
+    """Return the item type of a collection type: ``X`` for ``Collection(X)``; another type is returned unchanged."""
+    return name.removeprefix("Collection(").removesuffix(")").strip()
+
+
+def is_collection(name: str) -> bool:
+    """Whether a type is ``Collection(X)``."""
+    return name.startswith("Collection(")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Property:
+    """A property of a type, or a parameter of an operation.
+
+    :param type: qualified, ``Edm.String``, ``Collection(NS.Address)``.
+    :param required: whether creation of the entity, or the call, needs a value.
+    :param nullable: whether the value may be null; of a collection: whether its items may.
+    :param max_length: maximum number of characters or bytes; None without a limit.
+    :param precision: maximum number of decimal digits; None without a limit.
+    :param scale: maximum number of digits after the point; None without a limit.
+    :param default: the value that an absent property has, as text; None without one.
+    :param pattern: regular expression of a value (``Validation.Pattern``), or empty.
+    """
+
+    name: str
+    type: str
+    required: bool = False
+    description: str = ""
+    creatable: bool = True
+    updatable: bool = True
+    filterable: bool = True
+    nullable: bool = True
+    max_length: int | None = None
+    precision: int | None = None
+    scale: int | None = None
+    default: str | None = None
+    pattern: str = ""
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Navigation:
+    """A navigation property: a link from one entity to another.
+
+    :param type: qualified name of the target type.
+    :param many: whether the target is a collection.
+    :param contained: whether the target entities exist only inside this entity (``ContainsTarget``).
+    :param pairs: (own property, property of the target) that the referential constraint makes equal.
+    """
+
+    name: str
+    type: str
+    many: bool = False
+    contained: bool = False
+    pairs: tuple[tuple[str, str], ...] = ()
+    annotations: Annotations = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructuredType:
+    """An entity type or a complex type, without inherited members."""
+
+    name: str
+    base: str = ""
+    keys: tuple[str, ...] = ()
+    properties: tuple[Property, ...] = ()
+    navigations: tuple[Navigation, ...] = ()
+    label: str = ""
+    description: str = ""
+    annotations: Annotations = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntitySet:
+    """An entity set or a singleton.
+
+    :param bindings: map from navigation property to its target set.
+    """
+
+    name: str
+    type: str
+    singleton: bool = False
+    label: str = ""
+    description: str = ""
+    bindings: Mapping[str, str] = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ODataOperation:
+    """A function import, a function or an action.
+
+    :param binding: type of the binding parameter (the first) of a bound operation, or empty.
+    :param returns: return type, or empty.
+    :param qualified: the name with its namespace, by which a bound operation is called; empty for a function import of v2.
+    """
+
+    name: str
+    method: str
+    qualified: str = ""
+    parameters: tuple[Property, ...] = ()
+    binding: str = ""
+    returns: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """The content of one EDMX document.
+
+    :param namespace: of the schema that has the entity container, else of the first schema.
+    :param enums: map from qualified enum type to its member names.
+    :param flags: qualified enum types whose values may be combined (``IsFlags``).
+    :param aliases: map from qualified type definition to its underlying type.
+    :param nameless: number of elements that are left out because they have no ``Name``.
+    :param version: ``v2`` (also of OData 1 and 3) or ``v4``.
+    :param servers: base URLs that the document names; usually none.
+    """
+
+    namespace: str
+    types: Mapping[str, StructuredType]
+    enums: Mapping[str, tuple[str, ...]]
+    flags: frozenset[str]
+    aliases: Mapping[str, str]
+    sets: tuple[EntitySet, ...]
+    operations: tuple[ODataOperation, ...]
+    nameless: int
+    version: str
+    servers: tuple[str, ...]
+
 
 _DATE, _TIME = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d(:\d\d(\.\d+)?)?"
 _ZONE = r"(Z|[+-]\d\d:\d\d)"
@@ -88,27 +223,20 @@ def primitive_schema(edm_type: str, facets: Property, *, version: str, literal: 
         is_place = name.startswith(("Geography", "Geometry"))
         flat = {"type": "object" if is_place else "string", "format": shape}
         schema = {"type": "string", "format": shape} if literal else dict(flat if is_place else {})
-    if name == "String" and facets.max_length is not None:
-        schema["maxLength"] = facets.max_length
-    if name == "String" and facets.pattern:
-        schema["pattern"] = facets.pattern
-    if name == "String" and facets.example:
-        schema["examples"] = [facets.example]
+    if name == "String":
+        limits = {"maxLength": facets.max_length, "pattern": facets.pattern, "examples": [facets.example]}
+        schema |= {key: limit for key, limit in limits.items() if limit not in (None, "", [""])}
     if name == "Decimal" and facets.precision is not None and facets.scale is not None:
-        schema |= _decimal(facets.precision, facets.scale, text=schema["type"] == "string")
+        whole, scale = max(facets.precision - facets.scale, 0), facets.scale
+        if schema["type"] == "string":
+            fraction = rf"(\.\d{{1,{scale}}})?" if scale else ""
+            schema["pattern"] = rf"^-?\d{{1,{max(whole, 1)}}}{fraction}$"
+        else:
+            if whole <= _MAX_EXACT:
+                schema |= {"exclusiveMinimum": -(10**whole), "exclusiveMaximum": 10**whole}
+            if scale == 0:  # with a fraction none: 0.07 is no multiple of 0.01 in binary
+                schema["multipleOf"] = 1
     return {**schema, FLAT: {**flat, "pattern": facets.pattern, "example": facets.example or None}}
-
-
-def _decimal(precision: int, scale: int, *, text: bool) -> dict[str, Any]:
-    """The limits of a decimal. A number with a fraction gets no ``multipleOf``: 0.07 is no multiple of 0.01 in binary."""
-    whole = max(precision - scale, 0)
-    if text:
-        fraction = rf"(\.\d{{1,{scale}}})?" if scale else ""
-        return {"pattern": rf"^-?\d{{1,{max(whole, 1)}}}{fraction}$"}
-    limits: dict[str, Any] = {}
-    if whole <= _MAX_EXACT:
-        limits |= {"exclusiveMinimum": -(10**whole), "exclusiveMaximum": 10**whole}
-    return {**limits, **({"multipleOf": 1} if scale == 0 else {})}
 
 
 class ServiceTypes:
@@ -146,7 +274,7 @@ class ServiceTypes:
     def keys(self, name: str) -> list[Property]:
         """Return the key properties; a v4 key that is a path into a complex property has the type ``Edm.String``."""
         names = next((type_.keys for type_ in self.lineage(name) if type_.keys), ())
-        known = {p.name: p for p in self.properties(name)}
+        known = {each.name: each for each in self.properties(name)}
         return [known.get(key) or Property(name=key, type="Edm.String", required=True) for key in names]
 
     def is_structured(self, type_: str) -> bool:
@@ -192,10 +320,6 @@ class ServiceTypes:
         if name.rpartition(".")[0] != "Edm":
             raise _undefined(name)
         return primitive_schema(name, property_, version=service.version, literal=literal)
-
-    def lookup(self, name: str) -> Mapping[str, Any]:
-        """A structured type without its navigation properties."""
-        return self.entity(name, expanded=False)
 
     def entity(self, type_: str, *, expanded: bool = True) -> dict[str, Any]:
         """An entity or a complex value of an answer. Only what the request selects and expands is there, so nothing is required.

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from ingest.sources.document import Document
@@ -28,7 +29,7 @@ TIMEOUT_S = 60.0
 MAX_ANSWER_BYTES = 64 * 2**20
 
 _MAX_MEMORY_BYTES = 8 * 2**30
-_CHUNK = 2**16
+_REMEDY = "Import it by hand and see what its code does"
 # The path of modules comes from this process, also where a program changed it. The PYTHONPATH of the source goes before it, once the
 # modules that read are imported: a folder of the source must not stand in for one of ours.
 _START = (
@@ -36,14 +37,11 @@ _START = (
 )
 
 
-_SCHEME = "python:"
-
-
 class PythonSource(Source):
     """Callables of an importable module. An import runs the module, so only modules that the user names are imported."""
 
     name = "python.v1"
-    live_prefixes = (_SCHEME,)
+    live_prefixes = ("python:",)
 
     def accepts(self, document: Document) -> bool:
         """Whether the address is ``python:…``."""
@@ -100,7 +98,7 @@ def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
             left = deadline - time.monotonic()
             if left <= 0 or not ready.poll(left * 1_000):
                 raise _failure(address, f"the module was not read within {timeout_s:g} s")
-            chunk = os.read(pipe, _CHUNK)
+            chunk = os.read(pipe, 2**16)
             if not chunk:
                 return bytes(answer)
             answer += chunk
@@ -114,19 +112,19 @@ def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
 
 
 def _failure(address: str, problem: str) -> DocumentError:
-    return DocumentError(
-        problem, subject=address, remedy="Import it by hand and see what its code does", reason="not-importable"
-    )
+    return DocumentError(problem, subject=address, remedy=_REMEDY, reason="not-importable")
 
 
 def main() -> None:
     """Write the tools of the module at the address in the arguments, one JSON value a line; the last line says that it is all."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the module prints is not part of the answer
-    _limit_memory()
-    for row in _rows(sys.argv[1]):
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+    for row in chain(_rows(sys.argv[1]), [{"end": True}]):
         out.write(json.dumps(row) + "\n")
-    out.write(json.dumps({"end": True}) + "\n")
     out.flush()
     os._exit(0)  # threads and exit handlers of the module do not matter any more
 
@@ -143,22 +141,7 @@ def _rows(address: str) -> Iterator[dict[str, Any]]:
             else:
                 yield {"tool": sanitize_tool(item).to_json()}
     except DocumentError as error:
-        yield {
-            "error": {
-                "problem": error.problem,
-                "subject": error.subject,
-                "remedy": error.remedy,
-                "reason": error.reason,
-            }
-        }
+        yield {"error": {key: getattr(error, key) for key in ("problem", "subject", "remedy", "reason")}}
     except BaseException as error:  # the module's code may raise anything, at any attribute
         problem = f"its code raises {type(error).__name__}"
-        remedy = "Import it by hand and see what its code does"
-        yield {"error": {"problem": problem, "subject": address, "remedy": remedy, "reason": "not-importable"}}
-
-
-def _limit_memory() -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+        yield {"error": {"problem": problem, "subject": address, "remedy": _REMEDY, "reason": "not-importable"}}

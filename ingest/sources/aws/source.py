@@ -14,7 +14,7 @@ from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import FLAT
 from ingest.sources.operation import CallInput, Operation, Output, Schemas
 from ingest.sources.prose import brief, title_of
-from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping
+from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping, as_text
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
@@ -24,11 +24,14 @@ _BLOCK = re.compile(
     r"</?(?:p|li|ul|ol|dl|dt|dd|br|div|note|important|h\d|table|tr|td|th|pre|fullname)\b[^<>]*>", re.IGNORECASE
 )
 _INLINE = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
-_INTEGERS = {"integer": "int32", "long": "int64", "bigInteger": "", "short": "int32", "byte": "int8"}
-_NUMBERS = {"float": "float", "double": "double", "bigDecimal": "decimal"}
 _TYPES: Mapping[str, Mapping[str, Any]] = {
-    **{name: {"type": "integer", **({"format": width} if width else {})} for name, width in _INTEGERS.items()},
-    **{name: {"type": "number", "format": width} for name, width in _NUMBERS.items()},
+    "integer": {"type": "integer", "format": "int32"},
+    "short": {"type": "integer", "format": "int32"},
+    "long": {"type": "integer", "format": "int64"},
+    "byte": {"type": "integer", "format": "int8"},
+    "bigInteger": {"type": "integer"},
+    **{name: {"type": "number", "format": name} for name in ("float", "double")},
+    "bigDecimal": {"type": "number", "format": "decimal"},
     "boolean": {"type": "boolean"},
     "timestamp": {"type": "string", "format": "date-time"},
     "blob": {"type": "string", "contentEncoding": "base64", FLAT: {"format": "binary"}},
@@ -42,10 +45,8 @@ _LOCATIONS = {"uri": "path", "querystring": "query", "header": "header", "header
 
 def _plain(documentation: Any, max_chars: int) -> str:
     """Return HTML documentation as plain text of at most ``max_chars`` characters, cut after a sentence."""
-    if not isinstance(documentation, str) or not documentation:
-        return ""
-    documentation = documentation[: 20 * max_chars]  # the rest is cut later and need not be cleaned
-    bare = html.unescape(_INLINE.sub("", _BLOCK.sub(" ", documentation)))
+    text = as_text(documentation)[: 20 * max_chars]  # the rest is cut later and need not be cleaned
+    bare = html.unescape(_INLINE.sub("", _BLOCK.sub(" ", text)))
     return brief(" ".join(bare.split()), max_chars)
 
 
@@ -137,11 +138,24 @@ class AwsSource(Source):
         :raises DocumentError: for a model without operations, or an unknown service.
         :raises MissingExtraError: for an ``aws:`` address when botocore is not installed.
         """
-        service = document.address.removeprefix(_LIVE)
-        if document.has_content:
-            yield from _read_model(document.data, document.address)
-        else:
-            yield from _read_model(_installed(service, document.address), document.address, service)
+        address = document.address
+        # The name of the service in botocore; a file has none.
+        service = "" if document.has_content else address.removeprefix(_LIVE)
+        model = as_mapping(document.data if document.has_content else _installed(service, address))
+        operations, metadata = as_mapping(model.get("operations")), as_mapping(model.get("metadata"))
+        if not operations:
+            raise DocumentError("the service model has no operations", subject=address)
+        shapes = _Shapes(as_mapping(model.get("shapes")))
+        schemas = Schemas(shapes.schema)
+        titles = (metadata.get(key) for key in _SERVICE_NAMES)
+        title = next((each for each in titles if isinstance(each, str) and each), "")
+        id_ = str(metadata.get("serviceId") or metadata.get("endpointPrefix") or "").lower().replace(" ", "-")
+        for key, body in operations.items():
+            subject = f"{address}#{key}"
+            if isinstance(body, Mapping):
+                yield from schemas.tools(subject, partial(_operation, key, body, shapes, title, service or id_))
+            else:
+                yield RejectedRecord(subject, "wrong-type", "An operation must be an object.")
 
 
 def _installed(service: str, address: str) -> Any:
@@ -156,30 +170,8 @@ def _installed(service: str, address: str) -> Any:
         version = loader.determine_latest_version(service, _MODEL)
         return loader.load_data(str(PurePosixPath(service, version, _MODEL)))
     except (DataNotFoundError, ValueError) as error:
-        raise DocumentError(
-            f"botocore has no service {service!r}",
-            subject=address,
-            remedy="Name one as botocore does (s3, dynamodb)",
-        ) from error
-
-
-def _read_model(model: Any, address: str, name: str = "") -> Iterator[Tool | RejectedRecord]:
-    """Yield the tools of a model; ``name`` is that of the service in botocore."""
-    model = as_mapping(model)
-    operations, metadata = as_mapping(model.get("operations")), as_mapping(model.get("metadata"))
-    if not operations:
-        raise DocumentError("the service model has no operations", subject=address)
-    shapes = _Shapes(as_mapping(model.get("shapes")))
-    schemas = Schemas(shapes.schema)
-    names = (metadata.get(key) for key in _SERVICE_NAMES)
-    service = next((name for name in names if isinstance(name, str) and name), "")
-    called = name or str(metadata.get("serviceId") or metadata.get("endpointPrefix") or "").lower().replace(" ", "-")
-    for key, body in operations.items():
-        subject = f"{address}#{key}"
-        if isinstance(body, Mapping):
-            yield from schemas.tools(subject, partial(_operation, key, body, shapes, service, called))
-        else:
-            yield RejectedRecord(subject, "wrong-type", "An operation must be an object.")
+        problem, remedy = f"botocore has no service {service!r}", "Name one as botocore does (s3, dynamodb)"
+        raise DocumentError(problem, subject=address, remedy=remedy) from error
 
 
 def _operation(name: str, body: Mapping[str, Any], shapes: _Shapes, service: str, called: str) -> Operation:

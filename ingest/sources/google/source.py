@@ -67,22 +67,20 @@ def _installed(address: str) -> Path:
         raise MissingExtraError(address, extra="google") from error
     wanted = address.removeprefix(_LIVE)
     folder = Path(str(discovery_cache.__file__)).parent / "documents"
-    files = [file for file in folder.glob("*.json") if file.stem.partition(".")[0] == wanted.partition(".")[0]]
-    named = [file for file in files if wanted in (file.stem, file.stem.partition(".")[0])]
-    if not named:
+    files = [file for file in folder.glob("*.json") if wanted in (file.stem, file.stem.partition(".")[0])]
+    if not files:
         raise DocumentError(
             f"google-api-python-client has no API {wanted!r}",
             subject=address,
             remedy="Name one as it does (gmail, calendar.v3)",
         )
-    return max(named, key=_rank)
 
+    def rank(file: Path) -> tuple[bool, list[int], str]:
+        """Stable versions over others, then the higher number."""
+        version = file.stem.partition(".")[2]
+        return _STABLE.fullmatch(version) is not None, list(map(int, re.findall(r"\d+", version))), version
 
-def _rank(file: Path) -> tuple[bool, tuple[int, ...], str]:
-    """Stable versions over others, then the higher number."""
-    version = file.stem.partition(".")[2]
-    stable = _STABLE.fullmatch(version)
-    return bool(stable), tuple(int(part) for part in re.findall(r"\d+", version)), version
+    return max(files, key=rank)
 
 
 def _read_api(data: Any, address: str) -> Iterator[Tool | RejectedRecord]:

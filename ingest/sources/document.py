@@ -9,18 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 from zlib import error as ZlibError
 
-from ingest.sources.access import NO_ACCESS, Access
 from ingest.sources.fetch import fetch
 from ingest.sources.parsing import parse_json, parse_yaml
+from ingest.sources.sources_file import NO_ACCESS, Access, SourceEntry
 from ontology.errors import DocumentError
 from ontology.redaction import redacted_address, secrets_in
-
-if TYPE_CHECKING:
-    from ingest.sources.sources_file import SourceEntry
-
 
 #: Maximum size of a document after unpacking, in bytes. JSONL is streamed: the limit is that of each line.
 MAX_BYTES = 512 * 2**20

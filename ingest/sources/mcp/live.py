@@ -8,8 +8,8 @@ import shlex
 from typing import Any, NamedTuple
 
 from egotools.calling.mcp_session import ServerOutput, first_cause, http_server, stdio_server
-from ingest.sources.access import NO_ACCESS, Access
 from ingest.sources.fetch import run_async
+from ingest.sources.sources_file import NO_ACCESS, Access
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
 

@@ -75,11 +75,8 @@ async def _list(address: str, output: ServerOutput, timeout_s: float, access: Ac
             if cursor in seen:
                 break
             seen.add(cursor)
-    raise DocumentError(
-        f"the list of tools has no end (page after {cursor!r})",
-        subject=redacted_address(address),
-        remedy="Correct the server's paging",
-    )
+    problem, subject = f"the list of tools has no end (page after {cursor!r})", redacted_address(address)
+    raise DocumentError(problem, subject=subject, remedy="Correct the server's paging")
 
 
 def connection(address: str, output: ServerOutput, access: Access) -> Any:
@@ -89,11 +86,8 @@ def connection(address: str, output: ServerOutput, access: Access) -> Any:
     try:
         words = shlex.split(address.removeprefix("mcp:"))
     except ValueError as error:
-        raise DocumentError(
-            f"the command cannot be read ({error})",
-            subject=redacted_address(address),
-            remedy="Write mcp:COMMAND ARGUMENTS",
-        ) from error
+        problem, subject = f"the command cannot be read ({error})", redacted_address(address)
+        raise DocumentError(problem, subject=subject, remedy="Write mcp:COMMAND ARGUMENTS") from error
     if not words:
         raise DocumentError("no command is named", subject=address, remedy="Write mcp:COMMAND ARGUMENTS")
     return stdio_server([access.expand(word) for word in words], access.resolved_env(), output)
@@ -115,14 +109,11 @@ def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: fl
     elif isinstance(cause, FileNotFoundError):
         problem = "the MCP server cannot be started: there is no such command"
     else:
-        problem = f"the MCP server cannot list its tools: {_one_line(cause)}{server_output}"
+        said = " ".join(str(cause).split())[:300] or type(cause).__name__
+        problem = f"the MCP server cannot list its tools: {said}{server_output}"
     return DocumentError(
         redact(problem, (*secrets_in(address), *access.secrets())),
         subject=redacted_address(address),
         remedy="Start it by hand and read its output",
         reason=cause.reason if isinstance(cause, DocumentError) else None,
     )
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from egotools.call import Argument, Call
 from ingest.sources.document import Document
@@ -50,7 +50,7 @@ class McpSource(Source):
         if document.suffix not in DATA_SUFFIXES or not _POSSIBLE_KEY.search(document.head):
             return False
         data = document.data_or_none
-        rows = _page(data, None).tools
+        rows, _ = _page(data, None)
         if not rows:  # an empty list is of this format only inside a JSON-RPC response
             return rows is not None and isinstance(data, Mapping) and "result" in data
         return any(isinstance(row, Mapping) and "inputSchema" in row for row in rows)
@@ -69,8 +69,10 @@ class McpSource(Source):
                 yield page
                 continue
             rows, cursor = _page(page, cursor)
-            if rows is None:
-                yield _unusable(location, page)
+            if rows is None and isinstance(error := as_mapping(page).get("error"), Mapping):
+                yield RejectedRecord(location, "rpc-error", f"The server answered: {error.get('message')}.")
+            elif rows is None:
+                yield RejectedRecord(location, "wrong-type", "It is neither a tool nor an answer to tools/list.")
             for number, row in enumerate(rows or (), 1):
                 name = as_text(as_mapping(row).get("name")).strip()
                 if name:
@@ -96,46 +98,29 @@ def _pages(document: Document) -> tuple[str, Iterable[Row]]:
     return "", [Row(document.address, document.data)]
 
 
-class _Page(NamedTuple):
-    """The tools of a page (None when it is no page of tools) and the cursor of the next page."""
-
-    tools: list[Any] | None
-    cursor: Any
-
-
-def _page(page: Any, cursor: Any) -> _Page:
-    """Parse a page, or a list of pages (a JSON-RPC batch)."""
+def _page(page: Any, cursor: Any) -> tuple[list[Any] | None, Any]:
+    """The tools of a page, or of a list of pages (a JSON-RPC batch), None where it is none; and the cursor of the next page."""
     if isinstance(page, list):
         if not any(isinstance(part, Mapping) and ("result" in part or "tools" in part) for part in page):
-            return _Page(page, cursor)
+            return page, cursor
         rows: list[Any] = []
         for part in page:
             found, cursor = _page(part, cursor)
             rows += found or ()
-        return _Page(rows, cursor)
+        return rows, cursor
     if not isinstance(page, Mapping):
-        return _Page(None, cursor)
+        return None, cursor
     if isinstance(page.get("result"), Mapping):
         return _page(page["result"], cursor)
     if isinstance(page.get("tools"), list):
-        return _Page(page["tools"], page.get("nextCursor"))
+        return page["tools"], page.get("nextCursor")
     if "inputSchema" in page:
-        return _Page([page], cursor)
-    return _Page([] if "method" in page else None, cursor)  # requests and notifications in a recorded exchange
-
-
-def _unusable(location: str, page: Any) -> RejectedRecord:
-    error = as_mapping(page).get("error")
-    if isinstance(error, Mapping):
-        return RejectedRecord(location, "rpc-error", f"The server answered: {error.get('message')}.")
-    return RejectedRecord(location, "wrong-type", "It is neither a tool nor an answer to tools/list.")
+        return [page], cursor
+    return [] if "method" in page else None, cursor  # requests and notifications in a recorded exchange
 
 
 def _operation(name: str, row: Mapping[str, Any], service: str) -> Operation:
-    """The tool of a row.
-
-    :raises DocumentError: when its ``inputSchema`` is no object.
-    """
+    """The tool of a row."""
     schema, answer = row.get("inputSchema"), row.get("outputSchema")
     if not isinstance(schema, Mapping | None):
         raise _no_object("inputSchema")
@@ -162,10 +147,7 @@ def _metadata(row: Mapping[str, Any], service: str) -> dict[str, Any]:
         key: annotations[hint] for hint, key in _HINTS.items() if isinstance(annotations.get(hint), bool)
     }
     title = as_text(row.get("title")).strip() or as_text(annotations.get("title")).strip()
-    if title:
-        metadata["title"] = title
-    if service:
-        metadata["service"] = service
+    metadata |= {key: text for key, text in (("title", title), ("service", service)) if text}
     # `_meta` has extensions of the server; its texts, numbers and booleans are metadata too.
     for key, value in as_mapping(row.get("_meta")).items():
         if isinstance(value, (str, int, float, bool)) and "/" not in str(key):

@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
@@ -34,36 +34,28 @@ def parse_json(text: str | bytes, *, subject: str, line: int = 1, whole: bool = 
     :param whole: whether this is a whole document; a repeated path or method is then an error, because it hides operations.
     :raises DocumentError: with the line of the fault; also for more than :data:`MAX_NODES` values.
     """
-    _check_json_size(text, f"{subject}:{line}")
+    location = f"{subject}:{line}"
+    if len(text) > MAX_NODES:  # a value has a character at least
+        raw = text.encode("utf-8", "replace") if isinstance(text, str) else text
+        if _values(raw) > MAX_NODES and _values(_JSON_TEXT.sub(b"", raw)) > MAX_NODES:
+            problem = f"it has more than {MAX_NODES:,} values"
+            raise DocumentError(problem, subject=location, remedy="Split the document", reason="too-large")
     try:
         return json.loads(text, parse_constant=lambda _: None, object_pairs_hook=_object if whole else None)
     except json.JSONDecodeError as error:
         location = f"{subject}:{line + error.lineno - 1}"
-        fault = f"{error.msg} (column {error.colno})"
-        raise DocumentError(
-            f"invalid JSON: {fault}", subject=location, remedy="Correct the JSON", reason="invalid-json"
-        ) from error
+        problem = f"invalid JSON: {error.msg} (column {error.colno})"
+        raise DocumentError(problem, subject=location, remedy="Correct the JSON", reason="invalid-json") from error
     except UnicodeDecodeError as error:
-        raise DocumentError(
-            f"not UTF-8 (byte {error.start})", subject=f"{subject}:{line}", remedy="Save it as UTF-8", reason="not-utf8"
-        ) from error
+        problem = f"not UTF-8 (byte {error.start})"
+        raise DocumentError(problem, subject=location, remedy="Save it as UTF-8", reason="not-utf8") from error
     except (RecursionError, ValueError) as error:  # also a repeated key, or an integer with too many digits for Python
         fault = _TOO_DEEP if isinstance(error, RecursionError) else str(error)
-        raise DocumentError(f"invalid JSON: {fault}", subject=f"{subject}:{line}", reason="invalid-json") from error
-
-
-def _check_json_size(text: str | bytes, subject: str) -> None:
-    """Count the values of a JSON text without parsing it: commas and opening brackets, at first also those inside texts."""
-    if len(text) <= MAX_NODES:
-        return
-    raw = text.encode("utf-8", "replace") if isinstance(text, str) else text
-    if _values(raw) > MAX_NODES and _values(_JSON_TEXT.sub(b"", raw)) > MAX_NODES:
-        raise DocumentError(
-            f"it has more than {MAX_NODES:,} values", subject=subject, remedy="Split the document", reason="too-large"
-        )
+        raise DocumentError(f"invalid JSON: {fault}", subject=location, reason="invalid-json") from error
 
 
 def _values(raw: bytes) -> int:
+    """The number of values of a JSON text: commas and opening brackets, also those inside texts where it has these."""
     return raw.count(b",") + raw.count(b"{") + raw.count(b"[")
 
 
@@ -91,19 +83,16 @@ def parse_yaml(text: str, *, subject: str) -> Any:
         if root is not None and "&" in text:
             _expanded_size(root, {})
         return None if root is None else loader.construct_document(root)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise _invalid_yaml(str(error.problem), f"{subject}:{mark.line + 1}" if mark else subject) from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         fault = _TOO_DEEP if isinstance(error, RecursionError) else " ".join(str(error).split())
-        raise _invalid_yaml(fault, subject) from error
+        if isinstance(error, yaml.MarkedYAMLError):
+            fault, mark = str(error.problem), error.problem_mark or error.context_mark
+            subject = f"{subject}:{mark.line + 1}" if mark else subject
+        remedy = "Use $ref instead of aliases" if fault.startswith(("an alias", "its aliases")) else "Correct the YAML"
+        problem = f"invalid YAML: {fault}"
+        raise DocumentError(problem, subject=subject, remedy=remedy, reason="invalid-yaml") from error
     finally:
         loader.dispose()
-
-
-def _invalid_yaml(fault: str, subject: str) -> DocumentError:
-    remedy = "Use $ref instead of aliases" if fault.startswith(("an alias", "its aliases")) else "Correct the YAML"
-    return DocumentError(f"invalid YAML: {fault}", subject=subject, remedy=remedy, reason="invalid-yaml")
 
 
 def _expanded_size(node: yaml.Node, sizes: dict[int, int]) -> int:
@@ -128,58 +117,44 @@ def _constructor_error(problem: str, node: yaml.Node) -> yaml.constructor.Constr
     return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
-def _construct_mapping(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-    # before merge keys are expanded, because those may be overridden
-    if repeated := _repeated([key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]):
-        first = next(key for key, _ in node.value if key.value == repeated)
-        raise _constructor_error(f"the key {repeated!r} is repeated in one mapping", first)
-    loader.flatten_mapping(node)
-    mapping: dict[Hashable, Any] = {}
-    for key_node, value_node in node.value:
-        if not isinstance(key_node, yaml.ScalarNode):
-            raise _constructor_error("a key must be text, not a list or a mapping", key_node)
-        mapping[key_node.value] = loader.construct_object(value_node, deep=deep)
-    return mapping
+class _Loader(SAFE_LOADER):  # type: ignore[misc,valid-type]  # of C where PyYAML has it
+    """A loader that counts the nodes and the depth: deep nesting would overflow the C stack of the composer."""
+
+    depth = nodes = 0
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        # before merge keys are expanded, because those may be overridden
+        if repeated := _repeated([key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]):
+            first = next(key for key, _ in node.value if key.value == repeated)
+            raise _constructor_error(f"the key {repeated!r} is repeated in one mapping", first)
+        self.flatten_mapping(node)
+        mapping: dict[Hashable, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _constructor_error("a key must be text, not a list or a mapping", key_node)
+            mapping[key_node.value] = self.construct_object(value_node, deep=deep)
+        return mapping
+
+    def descend_resolver(self, _current: Any, _index: Any) -> None:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise yaml.YAMLError(f"it has more than {MAX_NODES:,} values")
+        self.depth += 1
+        if self.depth > _MAX_YAML_DEPTH:
+            raise yaml.YAMLError(_TOO_DEEP)
+
+    def ascend_resolver(self) -> None:
+        self.depth -= 1
 
 
-def _descend(loader: Any, _current: Any, _index: Any) -> None:
-    """Count the nodes and the depth at the start of each node. Deep nesting would overflow the C stack of the composer."""
-    loader.nodes += 1
-    if loader.nodes > MAX_NODES:
-        raise yaml.YAMLError(f"it has more than {MAX_NODES:,} values")
-    loader.depth += 1
-    if loader.depth > _MAX_YAML_DEPTH:
-        raise yaml.YAMLError(_TOO_DEEP)
-
-
-def _ascend(loader: Any) -> None:
-    loader.depth -= 1
-
-
-def _make_loader() -> Any:
-    members = {
-        "construct_mapping": _construct_mapping,
-        "descend_resolver": _descend,
-        "ascend_resolver": _ascend,
-        "depth": 0,
-        "nodes": 0,
-        "yaml_implicit_resolvers": {},
-    }
-    loader: Any = type("_Loader", (SAFE_LOADER,), members)
-    number = list("-+0123456789")
-    core = {
-        "null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-        "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
-        "int": (r"^[-+]?(?:0|[1-9][0-9]{0,300})$", number),
-        "float": (
-            r"^[-+]?(?:[0-9][0-9]*\.[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+)$",
-            [*number, "."],
-        ),
-        "merge": (r"^<<$", ["<"]),
-    }
-    for name, (pattern, first) in core.items():
-        loader.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), first)
-    return loader
-
-
-_Loader: Any = _make_loader()
+_NUMBER = list("-+0123456789")
+_FLOAT = r"[0-9][0-9]*\.[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+"
+for _name, _pattern, _first in (
+    ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
+    ("int", r"^[-+]?(?:0|[1-9][0-9]{0,300})$", _NUMBER),
+    ("float", rf"^[-+]?(?:{_FLOAT})$", [*_NUMBER, "."]),
+    ("merge", r"^<<$", ["<"]),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(_pattern), _first)

@@ -30,43 +30,6 @@ _PARAMETER = tuple(each.name for each in fields(Parameter))
 _DEPENDENCY = tuple(each.name for each in fields(Dependency))
 
 
-def read_to_bytes(read: DocumentRead) -> bytes:
-    """The bytes of what was read, without the time that it took."""
-    parameters: dict[str, int] = {}
-    definitions: dict[str, int] = {}
-    rows = [_row(tool, parameters, definitions) for tool in read.tools]
-    entry = {
-        "format": read.format,
-        "keeps_ids": read.keeps_ids,
-        "secrets": read.secrets,
-        "rejected": [astuple(record) for record in read.rejected],
-        "parameters": list(parameters),
-        "definitions": list(definitions),
-        "tools": rows,
-    }
-    return zlib.compress(json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"), _FAST)
-
-
-def read_from_bytes(stored: bytes, document: Document) -> DocumentRead:
-    """What was read of a document.
-
-    :raises ValueError: for bytes that :func:`read_to_bytes` did not write.
-    """
-    try:
-        entry = json.loads(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
-        parameters = [_parameter(json.loads(text)) for text in entry["parameters"]]
-        return DocumentRead(
-            document=document,
-            format=entry["format"],
-            keeps_ids=entry["keeps_ids"],
-            secrets=entry["secrets"],
-            rejected=[RejectedRecord(*record) for record in entry["rejected"]],
-            tools=[_tool(row, parameters, entry["definitions"]) for row in entry["tools"]],
-        )
-    except (zlib.error, KeyError, IndexError, TypeError, AttributeError, DocumentError) as error:
-        raise ValueError("the stored tools are damaged") from error
-
-
 def _row(tool: Tool, parameters: dict[str, int], definitions: dict[str, int]) -> dict[str, Any]:
     return {
         "id": tool.id,
@@ -92,10 +55,8 @@ def _schema_row(schema: Mapping[str, Any] | None, definitions: dict[str, int]) -
     """The text of a schema, and the number of each of its definitions, by name."""
     if not isinstance(schema, JsonObject):
         return None if schema is None else [canonical_text(schema), {}]
-    return [
-        schema.own_text,
-        {name: definitions.setdefault(text, len(definitions)) for name, text in schema.definitions},
-    ]
+    numbers = {name: definitions.setdefault(text, len(definitions)) for name, text in schema.definitions}
+    return [schema.own_text, numbers]
 
 
 def _schema(row: list[Any] | None, definitions: list[str]) -> JsonObject | None:
@@ -118,13 +79,6 @@ def _tool(row: Mapping[str, Any], parameters: list[Parameter], definitions: list
         input_schema=_schema(row["input_schema"], definitions),
         output_schema=_schema(row["output_schema"], definitions),
     )
-
-
-def _parameter(values: list[Any]) -> Parameter:
-    stated = dict(zip(_PARAMETER, values, strict=True))
-    stated["enum"] = tuple(stated["enum"])
-    stated["bounds"] = tuple((keyword, bound) for keyword, bound in stated["bounds"])
-    return Parameter(**stated)
 
 
 _KIND = "read.v3"
@@ -160,12 +114,26 @@ class ReadCache:
             references = {Path(path): FileState(*state) for path, *state in rows}
             if (code, known) != (self._code, state) or not all(map(is_unchanged, references, references.values())):
                 return None
-            read = read_from_bytes(body, document)
+            entry = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
+            parameters: list[Parameter] = []
+            for text in entry["parameters"]:
+                stated = dict(zip(_PARAMETER, json.loads(text), strict=True))
+                stated["enum"] = tuple(stated["enum"])
+                stated["bounds"] = tuple((keyword, bound) for keyword, bound in stated["bounds"])
+                parameters.append(Parameter(**stated))
+            read = DocumentRead(
+                document=document,
+                format=entry["format"],
+                keeps_ids=entry["keeps_ids"],
+                secrets=entry["secrets"],
+                rejected=[RejectedRecord(*record) for record in entry["rejected"]],
+                tools=[_tool(row, parameters, entry["definitions"]) for row in entry["tools"]],
+            )
             self.digests += [
                 Digests(tool, bytes.fromhex(core), bytes.fromhex(whole))
                 for tool, (core, whole) in zip(read.tools, hashes, strict=True)
             ]
-        except (ValueError, TypeError, AttributeError):
+        except (zlib.error, ValueError, LookupError, TypeError, AttributeError, DocumentError):  # it is damaged
             return None
         document.references.update(references)
         return read
@@ -180,7 +148,19 @@ class ReadCache:
         self.digests += digests
         hashes = [(each.core.hex(), each.whole.hex()) for each in digests]
         header = json.dumps([self._code, state, references, hashes]).encode()
-        body = read_to_bytes(read)
+        parameters: dict[str, int] = {}
+        definitions: dict[str, int] = {}
+        rows = [_row(tool, parameters, definitions) for tool in read.tools]
+        entry = {
+            "format": read.format,
+            "keeps_ids": read.keeps_ids,
+            "secrets": read.secrets,
+            "rejected": [astuple(record) for record in read.rejected],
+            "parameters": list(parameters),
+            "definitions": list(definitions),
+            "tools": rows,
+        }
+        body = zlib.compress(json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"), _FAST)
         if len(body) <= _MAX_BYTES:
             self.unwritten[_key(document)] = header + b"\n" + body
 

@@ -71,19 +71,14 @@ _STORE = frozenset(
 
 
 class Found(NamedTuple):
-    """The documents of some addresses.
+    """The documents of some addresses."""
 
-    :param documents: each file once a source, sorted by address; live documents without a name have no namespace yet.
-    :param rejected: a record for each address that cannot be opened: a missing path, an unreadable folder, a pattern
-        without a match.
-    :param sources: the named sources, sorted by name.
-    :param shown: the addresses as they may be shown, in the order given.
-    """
-
+    # Each file once a source, sorted by address; live documents without a name have no namespace yet.
     documents: list[Document]
+    # A record for each address that cannot be opened: a missing path, an unreadable folder, a pattern without a match.
     rejected: list[RejectedRecord]
-    sources: tuple[SourceEntry, ...] = ()
-    shown: tuple[str, ...] = ()
+    sources: tuple[SourceEntry, ...] = ()  # the named sources, sorted by name
+    shown: tuple[str, ...] = ()  # the addresses as they may be shown, in the order given
 
 
 def find_documents(addresses: Sequence[str]) -> Found:

@@ -38,7 +38,6 @@ def run_async(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         return pool.submit(asyncio.run, coroutine).result()
 
 
-_LAST_PORT = 65_535
 _INNER = tuple(
     map(parse_networks, (("127.0.0.0/8", "::1"), ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"), ("fc00::/7",)))
 )
@@ -140,14 +139,13 @@ def _proxy_of(url: httpx.URL) -> str:
 
 
 def _check_port(url: httpx.URL) -> None:
-    if url.port is not None and not 0 < url.port <= _LAST_PORT:
+    if url.port is not None and not 0 < url.port <= 65_535:
         raise httpx.InvalidURL(f"there is no port {url.port}")
 
 
 MAX_FETCH_BYTES = 64 * 2**20
 
 _TIMEOUT_S = 30.0
-_MAX_REDIRECTS = 10
 # No content encoding, so that the limit counts the bytes sent by the server, also of a gzipped file.
 _HEADERS = {
     "Accept": "application/json, application/yaml, */*;q=0.5",
@@ -208,7 +206,7 @@ async def _get(url: str, limit: int, timeout_s: float, headers: Mapping[str, str
             transport=_Routes(url, headers),
             trust_env=False,  # the routes know the proxies and the certificates
             follow_redirects=True,
-            max_redirects=_MAX_REDIRECTS,
+            max_redirects=10,
             timeout=timeout_s,
         ) as client,
         client.stream("GET", url, headers=_HEADERS) as response,

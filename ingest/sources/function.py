@@ -12,15 +12,7 @@ from ingest.sources.document import Document
 from ingest.sources.operation import Operation, Output, Schemas
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
-from ingest.sources.source import (
-    DATA_SUFFIXES,
-    LINE_SUFFIXES,
-    RejectedRecord,
-    Source,
-    as_mapping,
-    as_text,
-    json_lines,
-)
+from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Source, as_mapping, as_text, json_lines
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
@@ -109,10 +101,7 @@ def _tool(location: str, row: Any) -> Iterator[Tool | RejectedRecord]:
 
 
 def _operation(name: str, body: Mapping[str, Any]) -> Operation:
-    """The tool of a definition.
-
-    :raises DocumentError: when the schema of its inputs is none.
-    """
+    """The tool of a definition."""
     args = body.get("args")
     if isinstance(args, Mapping):  # LangChain's tool.args: the fields alone, with defaults where they are optional
         required = [name for name, field in args.items() if isinstance(field, Mapping) and "default" not in field]
@@ -135,10 +124,7 @@ def _operation(name: str, body: Mapping[str, Any]) -> Operation:
 
 
 def _schema(body: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return the first schema of the body under one of the keys; some exports write it as JSON in a string.
-
-    :raises DocumentError: when the value is no schema.
-    """
+    """Return the first schema of the body under one of the keys; some exports write it as JSON in a string."""
     for key in keys:
         value = body.get(key)
         if isinstance(value, str) and value.lstrip().startswith("{"):

@@ -22,25 +22,18 @@ from ontology.tool import PHRASES, Dependency, Tool
 
 @dataclass(slots=True, kw_only=True)
 class DocumentRead:
-    """The tools and the rejected records of one document.
-
-    :param format: name of the reader, or empty for an unknown format.
-    :param keeps_ids: whether the tools' ids are final; else they get the document's namespace.
-    :param counted: whether the report lists the document; False for a part of another document.
-    :param left_out: number of tools that its source leaves out.
-    :param unmatched: (key, pattern) of its source that match none of its tools; None where it has no tools or no source.
-    :param secrets: where a key or a password was taken out of a tool, ``tool id: field``.
-    :param seconds: how long it took to read.
-    """
+    """The tools and the rejected records of one document."""
 
     document: Document
-    format: str = ""
-    keeps_ids: bool = False
-    counted: bool = True
-    left_out: int = 0
+    format: str = ""  # name of the reader, or empty for an unknown format
+    keeps_ids: bool = False  # whether the tools' ids are final; else they get the document's namespace
+    counted: bool = True  # whether the report lists the document; False for a part of another document
+    left_out: int = 0  # number of tools that its source leaves out
+    # (key, pattern) of its source that match none of its tools; None where it has no tools or no source.
     unmatched: frozenset[tuple[str, str]] | None = None
+    # Where a key or a password was taken out of a tool, ``tool id: field``.
     secrets: list[str] = field(default_factory=list)
-    seconds: float = 0.0
+    seconds: float = 0.0  # how long it took to read
     tools: list[Tool] = field(default_factory=list)
     rejected: list[RejectedRecord] = field(default_factory=list)
 

@@ -170,10 +170,7 @@ def _has_mark(text: str) -> bool:
 
 
 def secret_places(before: Tool, after: Tool) -> list[str]:
-    """Return the fields of a tool that :func:`without_secrets` changed (``parameters[2].example``); never a value.
-
-    :param after: the tool without secrets.
-    """
+    """Return the fields of a tool that :func:`without_secrets` changed (``parameters[2].example``); never a value."""
     return list(_changed(before.to_json(), after.to_json(), ""))
 
 

@@ -28,20 +28,13 @@ _SHORTEST = 6  # a shorter value is part of too many words to be looked for
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A text with references to environment variables, or a file that holds the value.
+    """A text with references to environment variables, or a file that holds the value."""
 
-    :param text: the text; empty for a file.
-    :param file: a file whose content, without blanks at its ends, is the value.
-    """
-
-    text: str = ""
-    file: Path | None = None
+    text: str = ""  # the text; empty for a file
+    file: Path | None = None  # a file whose content, without blanks at its ends, is the value
 
     def resolve(self) -> str:
-        """Return the value.
-
-        :raises DocumentError: when a variable is not set, or the file cannot be read; never with the value.
-        """
+        """Return the value."""
         if self.file is not None:
             return _content(self.file)
         for name in _REFERENCE.findall(self.text):
@@ -61,16 +54,13 @@ class Value:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The references of one source.
+    """The references of one source."""
 
-    :param env: environment variables of the process of an MCP server or a Python module.
-    :param headers: headers of HTTP requests; they go to the host of the address alone.
-    :param target: the command or the address where it has references itself, else None.
-    """
-
+    # Environment variables of the process of an MCP server or a Python module.
     env: Mapping[str, Value] = field(default_factory=dict)
+    # Headers of HTTP requests; they go to the host of the address alone.
     headers: Mapping[str, Value] = field(default_factory=dict)
-    target: Value | None = None
+    target: Value | None = None  # the command or the address where it has references itself, else None
 
     def resolved_env(self) -> dict[str, str]:
         """Return the environment variables with their values; raises as :meth:`Value.resolve`."""

@@ -18,8 +18,6 @@ from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping, a
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
-_MEMBER_CHARS = 300
-_DESCRIPTION_CHARS = 600
 _BLOCK = re.compile(
     r"</?(?:p|li|ul|ol|dl|dt|dd|br|div|note|important|h\d|table|tr|td|th|pre|fullname)\b[^<>]*>", re.IGNORECASE
 )
@@ -58,30 +56,19 @@ class _Shapes:
         self._schemas: dict[str, Mapping[str, Any]] = {}  # the operations of a service share most of their shapes
 
     def schema(self, name: str) -> Mapping[str, Any]:
-        """One shape. Do not change it: it is the same at each call.
-
-        :raises DocumentError: when a shape is not defined.
-        """
-        if name not in self._schemas:
-            self._schemas[name] = self._new_schema(self._shape(name))
-        return self._schemas[name]
-
-    def locations(self, name: str) -> dict[str, str]:
-        """The place in the HTTP request of each member of a structure that is not in the body."""
-        members = as_mapping(self._shape(name).get("members")).items()
-        stated = {str(key): _LOCATIONS.get(str(as_mapping(each).get("location")), "") for key, each in members}
-        return {key: location for key, location in stated.items() if location}
-
-    def _new_schema(self, shape: Mapping[str, Any]) -> Mapping[str, Any]:
+        """One shape. Do not change it: it is the same at each call."""
+        if name in self._schemas:
+            return self._schemas[name]
+        shape = self._shape(name)
         if shape.get("document") is True:
             return {}
         kind = str(shape.get("type"))
         schema = dict(_TYPES.get(kind, {"type": "string"}))
         schema.update({key: shape[key] for key in ("enum", "pattern") if shape.get(key)})
-        unit = _UNITS.get(kind)
+        unit = _UNITS.get(kind, "imum")
         for key in ("min", "max"):  # of the length of a text or a list, of the value of a number
             if isinstance(shape.get(key), (int, float)):
-                schema[f"{key}{unit}" if unit else f"{key}imum"] = shape[key]
+                schema[f"{key}{unit}"] = shape[key]
         if kind == "structure":
             members = as_mapping(shape.get("members")).items()
             schema["properties"] = {str(key): self._member(each) for key, each in members if isinstance(each, Mapping)}
@@ -92,13 +79,20 @@ class _Shapes:
             schema["additionalProperties"] = {"$ref": str(as_mapping(shape.get("value")).get("shape"))}
         elif kind == "list" and isinstance(shape.get("member"), Mapping):
             schema["items"] = {"$ref": str(shape["member"].get("shape"))}
+        self._schemas[name] = schema
         return schema
+
+    def locations(self, name: str) -> dict[str, str]:
+        """The place in the HTTP request of each member of a structure that is not in the body."""
+        members = as_mapping(self._shape(name).get("members")).items()
+        stated = {str(key): _LOCATIONS.get(str(as_mapping(each).get("location")), "") for key, each in members}
+        return {key: location for key, location in stated.items() if location}
 
     def _member(self, member: Mapping[str, Any]) -> Mapping[str, Any]:
         """A scalar in place, so that a field shows its type; a structure, a list or a map by reference."""
         name = str(member.get("shape"))
         shape = self._shape(name)
-        text = _plain(member.get("documentation") or shape.get("documentation"), _MEMBER_CHARS)
+        text = _plain(member.get("documentation") or shape.get("documentation"), 300)
         inner = {"$ref": name} if shape.get("type") in ("structure", "list", "map") else self.schema(name)
         return {**inner, **({"description": text} if text else {})}
 
@@ -175,10 +169,7 @@ def _installed(service: str, address: str) -> Any:
 
 
 def _operation(name: str, body: Mapping[str, Any], shapes: _Shapes, service: str, called: str) -> Operation:
-    """One operation. Its call leaves the places of the arguments to the SDK.
-
-    :raises DocumentError: when a shape of its input is not defined.
-    """
+    """One operation. Its call leaves the places of the arguments to the SDK."""
     http, taken, given = (as_mapping(body.get(key)) for key in ("http", "input", "output"))
     shape = shapes.schema(str(taken.get("shape"))) if taken else {}
     places, needed = shapes.locations(str(taken.get("shape"))) if taken else {}, as_list(shape.get("required"))
@@ -189,7 +180,7 @@ def _operation(name: str, body: Mapping[str, Any], shapes: _Shapes, service: str
     method, path = str(http.get("method", "POST")), str(http.get("requestUri", "/"))
     return Operation(
         id=name,
-        description=_plain(body.get("documentation"), _DESCRIPTION_CHARS),
+        description=_plain(body.get("documentation"), 600),
         inputs=inputs,
         output=Output({"$ref": str(given.get("shape"))}) if given else None,
         metadata={

@@ -19,7 +19,6 @@ from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
 _OWNER = {"contact": "ownerName", "contact_host": "ownerDomain"}
-_DESCRIPTION_CHARS = 600
 
 _LIVE = "google-discovery:"
 _KIND_NAME = "discovery#restDescription"
@@ -115,20 +114,14 @@ class _Api:
         self._schemas = as_mapping(root.get("schemas"))
 
     def lookup(self, ref: str) -> Mapping[str, Any]:
-        """The schema of a name.
-
-        :raises DocumentError: where there is none.
-        """
+        """The schema of a name."""
         schema = self._schemas.get(ref)
         if not isinstance(schema, Mapping):
             raise dangling_reference(ref, subject=ref)
         return schema
 
     def operation(self, path: tuple[str, ...], body: Mapping[str, Any]) -> Operation:
-        """A method, whose URL template is ``path`` with the names of the parameters (``flatPath`` has others).
-
-        :raises DocumentError: when a reference of its request leads nowhere.
-        """
+        """A method, whose URL template is ``path`` with the names of the parameters (``flatPath`` has others)."""
         own = as_text(body.get("id")) or f"{self.root.get('name', 'api')}.{'.'.join(path)}"
         inputs = distinct_names([*self._url_inputs(body), *self._body_inputs(body.get("request"), own)])
         answer = as_text(as_mapping(body.get("response")).get("$ref"))
@@ -137,7 +130,7 @@ class _Api:
         scopes = [str(scope) for scope in as_list(body.get("scopes"))]
         return Operation(
             id=own,
-            description=brief(plain(as_text(body.get("description"))), _DESCRIPTION_CHARS),
+            description=brief(plain(as_text(body.get("description"))), 600),
             inputs=inputs,
             output=Output({"$ref": answer}) if answer else None,
             metadata=self._metadata(path, body, scopes),

@@ -30,30 +30,23 @@ _BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems
 
 @dataclass(slots=True, kw_only=True)
 class View:
-    """The statements of a schema about its value, on one level.
+    """The statements of a schema about its value, on one level."""
 
-    :param types: ``string``, ``integer``, …; empty where the schema has none.
-    :param properties: map from field name to schema, in the schema's order.
-    :param items: schema of a list's items, or None.
-    :param values: schema of a map's values, or None.
-    :param bounds: the keywords that bound the value, and their numbers.
-    :param refs: the ``$ref``s of this type; not those of several types that an ``allOf`` combines.
-    """
-
-    types: list[str] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)  # ``string``, ``integer``, …; empty where the schema has none
     description: str = ""
     enum: tuple[str, ...] = ()
     format: str = ""
-    properties: dict[str, Any] = field(default_factory=dict)
+    properties: dict[str, Any] = field(default_factory=dict)  # map from field name to schema, in the schema's order
     required: frozenset[str] = frozenset()
-    items: Any = None
-    values: Any = None
+    items: Any = None  # schema of a list's items, or None
+    values: Any = None  # schema of a map's values, or None
     example: str = ""
     default: str = ""
     pattern: str = ""
-    bounds: tuple[tuple[str, float], ...] = ()
+    bounds: tuple[tuple[str, float], ...] = ()  # the keywords that bound the value, and their numbers
     read_only: bool = False
     write_only: bool = False
+    # The ``$ref``s of this type; not those of several types that an ``allOf`` combines.
     refs: frozenset[str] = frozenset()
 
     @property
@@ -86,10 +79,7 @@ def object_schema(properties: Mapping[str, Any], required: Iterable[str] = ()) -
 
 
 def view_of(schema: Any, lookup: Lookup) -> View:
-    """Return the view of a schema.
-
-    :raises DocumentError: when a reference cannot be resolved, or the schema is merged from more than 500 parts.
-    """
+    """Return the view of a schema."""
     numbers = count(1)
 
     def merged(schema: Any, refs: frozenset[str]) -> View:
@@ -120,11 +110,7 @@ def view_of(schema: Any, lookup: Lookup) -> View:
 
 
 def parts_of(schema: Any, lookup: Lookup, keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
-    """Yield a schema and all that says something of the same value: what it refers to and its parts, each once, at most 500.
-
-    :param keys: the keywords of its parts: ``allOf``, ``anyOf``, ``oneOf``, ``then``, ``else``.
-    :raises DocumentError: when a reference cannot be resolved.
-    """
+    """Yield a schema and all that says something of the same value: what it refers to and its parts, each once, at most 500."""
     waiting, seen = [schema], set[int]()
     while waiting and len(seen) < _MAX_PARTS:
         part = waiting.pop(0)
@@ -252,13 +238,10 @@ _MAX_VISITS = 5_000
 
 
 class Fields(NamedTuple):
-    """The fields of a schema.
-
-    :param cut: whether fields are missing because of the limits.
-    """
+    """The fields of a schema."""
 
     parameters: tuple[Parameter, ...] = ()
-    cut: bool = False
+    cut: bool = False  # whether fields are missing because of the limits
 
 
 class _Pending(NamedTuple):

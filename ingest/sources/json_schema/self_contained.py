@@ -153,26 +153,18 @@ _NESTED = frozenset((*_ONE, *_LISTS, *_MAPS, "$ref", "required"))
 
 
 class SelfContained(NamedTuple):
-    """A schema without references to the outside.
-
-    :param cut: whether the limit left something out.
-    """
+    """A schema without references to the outside."""
 
     schema: JsonObject
-    cut: bool = False
+    cut: bool = False  # whether the limit left something out
 
 
 class _Context(NamedTuple):
-    """What the schema around a part of it says of the same value.
+    """What the schema around a part of it says of the same value."""
 
-    :param hidden: the fields that it leaves out, which the part then cannot require.
-    :param inlined: the references that are written out around the part.
-    :param conjunct: whether the value fulfils the part: not where it is an alternative.
-    """
-
-    hidden: frozenset[str] = frozenset()
-    inlined: frozenset[str] = frozenset()
-    conjunct: bool = True
+    hidden: frozenset[str] = frozenset()  # the fields that it leaves out, which the part then cannot require
+    inlined: frozenset[str] = frozenset()  # the references that are written out around the part
+    conjunct: bool = True  # whether the value fulfils the part: not where it is an alternative
 
     def below(self, key: str) -> _Context:
         """The context of the schemas under a keyword."""
@@ -193,10 +185,7 @@ class _Definition(NamedTuple):
 
 
 class Definitions:
-    """The definitions of one document, each converted once, and under one name, for all schemas that refer to it.
-
-    :param lookup: what a ``$ref`` stands for.
-    """
+    """The definitions of one document, each converted once, and under one name, for all schemas that refer to it."""
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
@@ -230,10 +219,7 @@ def self_contained(
 ) -> SelfContained:
     """The schema with everything it refers to.
 
-    :param lookup: what a ``$ref`` stands for.
     :param output: whether it is a schema of answers (``writeOnly`` fields are left out) or of requests (``readOnly`` ones are).
-    :param definitions: of the document, with the same ``lookup``.
-    :raises DocumentError: when a reference leads nowhere.
     """
     definitions = definitions or Definitions(lookup)
     hidden = "writeOnly" if output else "readOnly"

@@ -45,10 +45,7 @@ _METADATA = "/$metadata"
 
 
 def parse_edmx(document: Document) -> Service:
-    """Parse an EDMX or CSDL document.
-
-    :raises DocumentError: for invalid XML (with its line), a DOCTYPE or entity declaration, or a document without a schema.
-    """
+    """Parse an EDMX or CSDL document."""
     if not document.content.strip():
         raise DocumentError("the file is empty", subject=document.address, reason="empty")
     try:

@@ -28,35 +28,22 @@ _NO_TYPE = StructuredType(name="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A collection of entities, or a single entity, with its own path.
+    """A collection of entities, or a single entity, with its own path."""
 
-    :param id: unique in the service: ``users``, ``users_messages``.
-    :param type: qualified type of the entities.
-    :param single: whether it is a single entity, without a key.
-    :param name: last part of the path.
-    :param label: its label in the document, or empty.
-    :param owner: name of the entity that contains it (``user``), or empty.
-    :param owner_keys: the owner's keys, under the names of the inputs.
-    :param depends_on: dependencies on the tools that return the owner's keys.
-    :param bindings: map from navigation property to its target.
-    :param limits: capability annotations, the most specific first.
-    :param read_only: whether it has tools that find and read only.
-    :param linked: whether it is behind a navigation property that does not contain it: its entities have no path below it.
-    """
-
-    id: str
-    type: str
-    name: str
+    id: str  # unique in the service: ``users``, ``users_messages``
+    type: str  # qualified type of the entities
+    name: str  # last part of the path
     path: str
-    single: bool = False
-    label: str = ""
+    single: bool = False  # whether it is a single entity, without a key
+    label: str = ""  # its label in the document, or empty
     description: str = ""
-    owner: str = ""
-    owner_keys: tuple[Property, ...] = ()
-    depends_on: tuple[Dependency, ...] = ()
-    bindings: Mapping[str, str]
-    limits: tuple[Annotations, ...]
-    read_only: bool = False
+    owner: str = ""  # name of the entity that contains it (``user``), or empty
+    owner_keys: tuple[Property, ...] = ()  # the owner's keys, under the names of the inputs
+    depends_on: tuple[Dependency, ...] = ()  # dependencies on the tools that return the owner's keys
+    bindings: Mapping[str, str]  # map from navigation property to its target
+    limits: tuple[Annotations, ...]  # capability annotations, the most specific first
+    read_only: bool = False  # whether it has tools that find and read only
+    # Whether it is behind a navigation property that does not contain it: its entities have no path below it.
     linked: bool = False
 
     @property
@@ -86,16 +73,11 @@ class Resource:
 
 
 class Resources(NamedTuple):
-    """The resources of a service.
+    """The resources of a service."""
 
-    :param found: entity sets and singletons, each before what it contains directly.
-    :param nested: what is contained deeper, and linked collections.
-    :param left_out: the ids of those left out because of :data:`MAX_CONTAINED`.
-    """
-
-    found: list[Resource]
-    nested: list[Resource]
-    left_out: list[str]
+    found: list[Resource]  # entity sets and singletons, each before what it contains directly
+    nested: list[Resource]  # what is contained deeper, and linked collections
+    left_out: list[str]  # the ids of those left out because of :data:`MAX_CONTAINED`
 
 
 def entity_noun(type_: str) -> str:

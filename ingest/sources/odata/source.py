@@ -18,14 +18,7 @@ from typing import Any
 from egotools.call import Argument
 from ingest.sources.document import Document
 from ingest.sources.odata.edmx import parse_edmx
-from ingest.sources.odata.resources import (
-    Resource,
-    entity_noun,
-    find_resources,
-    key_dependencies,
-    key_name,
-    key_path,
-)
+from ingest.sources.odata.resources import Resource, entity_noun, find_resources, key_dependencies, key_name, key_path
 from ingest.sources.odata.tools import (
     body_inputs,
     call_of,
@@ -151,12 +144,7 @@ def _operation_of(
     collections: Mapping[str, Resource],
     places: Mapping[str, Resource],
 ) -> Operation:
-    """The overloads of one operation, with the inputs of all; without a call where no path of the service leads to the bound type.
-
-    :param collections: as :func:`_collections_of` returns them.
-    :param places: as :func:`_places_of` returns them.
-    :raises DocumentError: when a type is not defined.
-    """
+    """The overloads of one operation, with the inputs of all; without a call where no path of the service leads to the bound type."""
     first, bound, parameters = overloads[0], item_type(overloads[0].binding), _parameters_of(overloads)
     noun, verb = entity_noun(bound) if bound else "", title_of(first.name)
     place, collection = places.get(bound) if bound else None, collections.get(bound)

@@ -81,10 +81,7 @@ def verbs_of(resource: Resource) -> Iterator[str]:
 
 
 def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Operation:
-    """One operation of a resource.
-
-    :raises DocumentError: when a type is not defined.
-    """
+    """One operation of a resource."""
     properties = types.properties(resource.type)
     has_key = verb not in ("query", "create") and not resource.single
     keys = [replace(key, required=True) for key in types.keys(resource.type)] if has_key else []

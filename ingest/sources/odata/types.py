@@ -28,48 +28,33 @@ def is_collection(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
-    """A property of a type, or a parameter of an operation.
-
-    :param type: qualified, ``Edm.String``, ``Collection(NS.Address)``.
-    :param required: whether creation of the entity, or the call, needs a value.
-    :param nullable: whether the value may be null; of a collection: whether its items may.
-    :param max_length: maximum number of characters or bytes; None without a limit.
-    :param precision: maximum number of decimal digits; None without a limit.
-    :param scale: maximum number of digits after the point; None without a limit.
-    :param default: the value that an absent property has, as text; None without one.
-    :param pattern: regular expression of a value (``Validation.Pattern``), or empty.
-    """
+    """A property of a type, or a parameter of an operation."""
 
     name: str
-    type: str
-    required: bool = False
+    type: str  # qualified, ``Edm.String``, ``Collection(NS.Address)``
+    required: bool = False  # whether creation of the entity, or the call, needs a value
     description: str = ""
     creatable: bool = True
     updatable: bool = True
     filterable: bool = True
-    nullable: bool = True
-    max_length: int | None = None
-    precision: int | None = None
-    scale: int | None = None
-    default: str | None = None
-    pattern: str = ""
+    nullable: bool = True  # whether the value may be null; of a collection: whether its items may
+    max_length: int | None = None  # maximum number of characters or bytes; None without a limit
+    precision: int | None = None  # maximum number of decimal digits; None without a limit
+    scale: int | None = None  # maximum number of digits after the point; None without a limit
+    default: str | None = None  # the value that an absent property has, as text; None without one
+    pattern: str = ""  # regular expression of a value (``Validation.Pattern``), or empty
     example: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Navigation:
-    """A navigation property: a link from one entity to another.
-
-    :param type: qualified name of the target type.
-    :param many: whether the target is a collection.
-    :param contained: whether the target entities exist only inside this entity (``ContainsTarget``).
-    :param pairs: (own property, property of the target) that the referential constraint makes equal.
-    """
+    """A navigation property: a link from one entity to another."""
 
     name: str
-    type: str
-    many: bool = False
-    contained: bool = False
+    type: str  # qualified name of the target type
+    many: bool = False  # whether the target is a collection
+    contained: bool = False  # whether the target entities exist only inside this entity (``ContainsTarget``)
+    # (own property, property of the target) that the referential constraint makes equal.
     pairs: tuple[tuple[str, str], ...] = ()
     annotations: Annotations = field(default_factory=dict)
 
@@ -90,61 +75,45 @@ class StructuredType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntitySet:
-    """An entity set or a singleton.
-
-    :param bindings: map from navigation property to its target set.
-    """
+    """An entity set or a singleton."""
 
     name: str
     type: str
     singleton: bool = False
     label: str = ""
     description: str = ""
-    bindings: Mapping[str, str] = field(default_factory=dict)
+    bindings: Mapping[str, str] = field(default_factory=dict)  # map from navigation property to its target set
     annotations: Annotations = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ODataOperation:
-    """A function import, a function or an action.
-
-    :param binding: type of the binding parameter (the first) of a bound operation, or empty.
-    :param returns: return type, or empty.
-    :param qualified: the name with its namespace, by which a bound operation is called; empty for a function import of v2.
-    """
+    """A function import, a function or an action."""
 
     name: str
     method: str
+    # The name with its namespace, by which a bound operation is called; empty for a function import of v2.
     qualified: str = ""
     parameters: tuple[Property, ...] = ()
-    binding: str = ""
-    returns: str = ""
+    binding: str = ""  # type of the binding parameter (the first) of a bound operation, or empty
+    returns: str = ""  # return type, or empty
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """The content of one EDMX document.
+    """The content of one EDMX document."""
 
-    :param namespace: of the schema that has the entity container, else of the first schema.
-    :param enums: map from qualified enum type to its member names.
-    :param flags: qualified enum types whose values may be combined (``IsFlags``).
-    :param aliases: map from qualified type definition to its underlying type.
-    :param nameless: number of elements that are left out because they have no ``Name``.
-    :param version: ``v2`` (also of OData 1 and 3) or ``v4``.
-    :param servers: base URLs that the document names; usually none.
-    """
-
-    namespace: str
+    namespace: str  # of the schema that has the entity container, else of the first schema
     types: Mapping[str, StructuredType]
-    enums: Mapping[str, tuple[str, ...]]
-    flags: frozenset[str]
-    aliases: Mapping[str, str]
+    enums: Mapping[str, tuple[str, ...]]  # map from qualified enum type to its member names
+    flags: frozenset[str]  # qualified enum types whose values may be combined (``IsFlags``)
+    aliases: Mapping[str, str]  # map from qualified type definition to its underlying type
     sets: tuple[EntitySet, ...]
     operations: tuple[ODataOperation, ...]
-    nameless: int
-    version: str
-    servers: tuple[str, ...]
+    nameless: int  # number of elements that are left out because they have no ``Name``
+    version: str  # ``v2`` (also of OData 1 and 3) or ``v4``
+    servers: tuple[str, ...]  # base URLs that the document names; usually none
 
 
 _DATE, _TIME = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d(:\d\d(\.\d+)?)?"
@@ -209,7 +178,6 @@ _MAX_DEEP_INSERT = 400
 def primitive_schema(edm_type: str, facets: Property, *, version: str, literal: bool = False) -> dict[str, Any]:
     """The JSON Schema of a value of ``Edm.…``; of an unknown primitive type any value is accepted.
 
-    :param facets: its limits.
     :param literal: whether it is part of a URL (a key, a filter, a parameter of a function), not of a JSON text.
     """
     name = edm_type.rpartition(".")[2]
@@ -322,10 +290,7 @@ class ServiceTypes:
         return primitive_schema(name, property_, version=service.version, literal=literal)
 
     def entity(self, type_: str, *, expanded: bool = True) -> dict[str, Any]:
-        """An entity or a complex value of an answer. Only what the request selects and expands is there, so nothing is required.
-
-        :param expanded: whether navigation properties are fields too.
-        """
+        """An entity or a complex value of an answer. Only what the request selects and expands is there, so nothing is required."""
         key = (type_, expanded)
         if key not in self._entities:
             properties = {each.name: self.value(each) for each in self.properties(type_)}

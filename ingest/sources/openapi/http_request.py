@@ -19,16 +19,12 @@ from ontology.names import words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOperation:
-    """One operation and its path item.
-
-    :param method: in upper case.
-    :param item: the path item that contains it, with references resolved.
-    """
+    """One operation and its path item."""
 
     id: str
-    method: str
+    method: str  # in upper case
     path: str
-    item: Mapping[str, Any]
+    item: Mapping[str, Any]  # the path item that contains it, with references resolved
     body: Mapping[str, Any]
 
 
@@ -96,19 +92,14 @@ _STYLES = {"csv": "form", "ssv": "spaceDelimited", "pipes": "pipeDelimited", "ts
 
 
 class HttpRequest(NamedTuple):
-    """The request of an operation.
+    """The request of an operation."""
 
-    :param inputs: path, query, header and form parameters, then the members of the body; names are unique.
-    :param arguments: the place of each input; where the body takes further members, the argument ``*`` is the place of these.
-    :param media_type: of the body; empty without one.
-    :param values: schema of further members of the body (``additionalProperties``), or None.
-    :param credentials: (name, location) of the required parameters that are credentials; they are no inputs.
-    """
-
-    inputs: list[CallInput]
+    inputs: list[CallInput]  # path, query, header and form parameters, then the members of the body; names are unique
+    # The place of each input; where the body takes further members, the argument ``*`` is the place of these.
     arguments: tuple[Argument, ...]
-    media_type: str
-    values: Any
+    media_type: str  # of the body; empty without one
+    values: Any  # schema of further members of the body (``additionalProperties``), or None
+    # (name, location) of the required parameters that are credentials; they are no inputs.
     credentials: list[tuple[str, str]]
 
 
@@ -120,10 +111,7 @@ class MediaType(NamedTuple):
 
 
 def request_of(operation: HttpOperation, root: Mapping[str, Any], references: References) -> HttpRequest:
-    """The request of an operation. Cookies are left out: they belong to the session, not to the caller.
-
-    :raises DocumentError: when a reference leads nowhere or a parameter has no name.
-    """
+    """The request of an operation. Cookies are left out: they belong to the session, not to the caller."""
     declared = _declared(operation, references)
     inputs = [  # variables of the path that the document does not declare are inputs too
         CallInput(argument=Argument(name=name, location="path"), schema={"type": "string"}, required=True)
@@ -258,8 +246,6 @@ def answer_of(operation: HttpOperation, root: Mapping[str, Any], references: Ref
     """The media type of the first of 200, 201, other 2xx, ``default`` that has one, and the schema of the first that has one.
 
     The media type is empty and the schema None where no answer has one.
-
-    :raises DocumentError: when a reference leads nowhere.
     """
     found: list[MediaType] = []
     for response in success_responses(operation.body, references):
@@ -274,10 +260,7 @@ def answer_of(operation: HttpOperation, root: Mapping[str, Any], references: Ref
 
 
 def success_responses(body: Mapping[str, Any], references: References) -> list[Mapping[str, Any]]:
-    """The success answers in the order of their statuses, ``default`` last.
-
-    :raises DocumentError: when a reference leads nowhere.
-    """
+    """The success answers in the order of their statuses, ``default`` last."""
     by_code = {str(code): response for code, response in as_mapping(body.get("responses")).items()}
     codes = sorted((code for code in by_code if _SUCCESS.match(code)), key=str.upper)
     return [references.resolve(by_code[code]) for code in (*codes, "default") if code in by_code]

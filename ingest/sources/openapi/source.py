@@ -243,10 +243,7 @@ def _operation(
     depends_on: Sequence[Dependency],
     base: str,
 ) -> Operation:
-    """The request, the answer and the call; a server that is only a path is on the host of the document, ``base``.
-
-    :raises DocumentError: when a reference of the request leads nowhere or a parameter has no name.
-    """
+    """The request, the answer and the call; a server that is only a path is on the host of the document, ``base``."""
     request, servers = request_of(operation, root, references), _servers(operation, root)
     accept = ""
     output: Output | Exception | None = None

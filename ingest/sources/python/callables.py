@@ -44,14 +44,10 @@ _RETURN_TYPE = re.compile(r"^[\w\[\], .|]{1,80}:\s+(?=\S)")
 
 @dataclass(slots=True, kw_only=True)
 class Docstring:
-    """A parsed docstring; texts without markup.
+    """A parsed docstring; texts without markup."""
 
-    :param description: the text before the first section.
-    :param parameters: map from parameter name to its description.
-    """
-
-    description: str = ""
-    parameters: dict[str, str] = field(default_factory=dict)
+    description: str = ""  # the text before the first section
+    parameters: dict[str, str] = field(default_factory=dict)  # map from parameter name to its description
     returns: str = ""
 
 
@@ -152,10 +148,7 @@ _WRAPPERS = (
 
 
 def schema_of(hint: Any, open_: frozenset[Any] = frozenset()) -> dict[str, Any]:
-    """Return the JSON Schema of a type hint; a recursive class is not opened inside itself.
-
-    :param open_: the enclosing classes, which are not opened again.
-    """
+    """Return the JSON Schema of a type hint; a recursive class is not opened inside itself."""
     try:
         scalar = _SCALARS.get(hint)
     except TypeError:  # an unhashable annotation
@@ -260,18 +253,14 @@ def _of_fields(hint: Any, open_: frozenset[Any]) -> dict[str, Any]:
     return {"type": "object", "title": hint.__name__, "properties": properties, "required": required}
 
 
-_SCHEME = "python:"
 _MAX_MESSAGE_CHARS = 2_000  # of an error; the report shows less
 _NOTHING = (None, type(None), inspect.Signature.empty)
 _VARIABLE = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 
 
 def describe_module(document: Document) -> Iterator[Tool | RejectedRecord]:
-    """Import the module in this process and yield its tools.
-
-    :raises DocumentError: when the module cannot be imported, or has no callable of this name.
-    """
-    module_name, _, name = document.address.removeprefix(_SCHEME).partition(":")
+    """Import the module in this process and yield its tools."""
+    module_name, _, name = document.address.removeprefix("python:").partition(":")
     module = _import(module_name.strip(), document.address)
     schemas = Schemas()
     found = _named(module, name.strip(), document.address) if name.strip() else _public(module)
@@ -337,10 +326,7 @@ def _public(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
 
 
 def _operation(id_: str, function: Callable[..., Any], module: ModuleType) -> tuple[Operation, Parameter | None]:
-    """One callable, and its result where the schema of that has no fields.
-
-    :raises ValueError: when Python cannot determine its signature (some built-in functions).
-    """
+    """One callable, and its result where the schema of that has no fields."""
     signature = inspect.signature(function)
     hints = _hints(function)
     docstring = parse_docstring(inspect.getdoc(function))

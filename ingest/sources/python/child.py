@@ -58,13 +58,7 @@ class PythonSource(Source):
 def read_module(
     address: str, *, timeout_s: float = TIMEOUT_S, env: Mapping[str, str] | None = None
 ) -> Iterator[Tool | RejectedRecord]:
-    """Yield the tools of ``python:module`` or ``python:module:name``, read in a process of its own.
-
-    :param timeout_s: seconds for the whole process.
-    :param env: further environment variables of the process.
-    :raises DocumentError: when the module cannot be imported, has no callable of the name, ends its process, takes longer
-        or says more than :data:`MAX_ANSWER_BYTES`.
-    """
+    """Yield the tools of ``python:module`` or ``python:module:name``, read in a process of its own."""
     answer = _run(address, timeout_s, env or {})
     rows = [json.loads(line) for line in answer.splitlines() if line]
     if not rows or rows[-1].get("end") is not True:
@@ -76,10 +70,7 @@ def read_module(
 
 
 def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
-    """Return what the process writes.
-
-    :raises DocumentError: when it writes too much or takes too long.
-    """
+    """Return what the process writes."""
     pipe, written = os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-c", _START, address, json.dumps(sys.path), env.get("PYTHONPATH", "")],

@@ -1,14 +1,19 @@
-"""The source ``mcp.v1``: tools of the Model Context Protocol, from a saved ``tools/list`` or a live server."""
+"""The source ``mcp.v1``: tools of the Model Context Protocol, from a saved ``tools/list`` or a live server (with the extra ``mcp``)."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from egotools.call import Argument, Call
+from egotools.calling.mcp_session import ServerOutput, first_cause, http_server, stdio_server
 from ingest.sources.document import Document
+from ingest.sources.fetch import run_async
 from ingest.sources.json_schema.schema import local_lookup, view_of
 from ingest.sources.operation import Operation, Output, Schemas
 from ingest.sources.prose import plain
@@ -22,7 +27,9 @@ from ingest.sources.source import (
     as_text,
     json_lines,
 )
-from ontology.errors import DocumentError
+from ingest.sources.sources_file import NO_ACCESS, Access
+from ontology.errors import DocumentError, MissingExtraError
+from ontology.redaction import redact, redacted_address, secrets_in
 from ontology.tool import Tool
 
 _SCHEMA = re.compile(r"""["']?inputSchema["']?\s*:""")
@@ -89,8 +96,6 @@ class McpSource(Source):
 def _pages(document: Document) -> tuple[str, Iterable[Row]]:
     """Return the name of the server, or empty, and the responses to ``tools/list``."""
     if not document.has_content:
-        from ingest.sources.mcp.live import list_tools
-
         service, listed = list_tools(document.target, access=document.access)
         return service, [Row(document.address, {"tools": listed})]
     if document.suffix in LINE_SUFFIXES:
@@ -153,3 +158,109 @@ def _metadata(row: Mapping[str, Any], service: str) -> dict[str, Any]:
         if isinstance(value, (str, int, float, bool)) and "/" not in str(key):
             metadata.setdefault(str(key), value)
     return metadata
+
+
+#: Timeout in seconds to start a server and to list all its tools.
+TIMEOUT_S = 60.0
+#: Maximum number of pages; a server with more is assumed to repeat its pages without end.
+MAX_PAGES = 1_000
+_NO_SUCH_METHOD = -32601  # of JSON-RPC
+
+
+class ListedTools(NamedTuple):
+    """The name of a server, or empty, and its tools in the JSON form of the protocol."""
+
+    server: str
+    tools: list[dict[str, Any]]
+
+
+def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = NO_ACCESS) -> ListedTools:
+    """Return the tools of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
+
+    :param timeout_s: seconds for the whole exchange.
+    :param access: environment variables, headers and references in the address.
+    :raises DocumentError: when the server cannot be started or reached, fails, is too slow, gives no valid answer, or
+        writes more than :data:`egotools.calling.mcp_session.MAX_ANSWER_BYTES`.
+    :raises MissingExtraError: when the SDK is not installed, or is older than the high-level client.
+    """
+    try:
+        from mcp import Client  # noqa: F401 - to check that it is installed
+    except ImportError as error:
+        raise MissingExtraError(redacted_address(address), extra="mcp") from error
+    for library in ("httpx", "httpx2"):
+        logging.getLogger(library).setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
+    output = ServerOutput()
+    try:
+        return run_async(_list(address, output, timeout_s, access))
+    except DocumentError:
+        raise
+    except Exception as error:  # the SDK, its HTTP client and the process raise errors of different classes
+        raise _failure(address, error, output, timeout_s, access) from error
+
+
+async def _list(address: str, output: ServerOutput, timeout_s: float, access: Access) -> ListedTools:
+    from mcp import Client
+    from mcp.shared.exceptions import MCPError
+
+    tools: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    cursor: str | None = None
+    server = _server(address, output, access)
+    async with asyncio.timeout(timeout_s), Client(server, read_timeout_seconds=timeout_s) as client:
+        name = client.server_info.name if client.server_info is not None else ""
+        for _ in range(MAX_PAGES):
+            try:
+                page = await client.list_tools(cursor=cursor)
+            except MCPError as error:
+                if client.server_capabilities.tools is None and error.code == _NO_SUCH_METHOD:
+                    return ListedTools(name, [])  # it says that it offers none, only resources or prompts
+                raise
+            tools += (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools)
+            cursor = page.next_cursor
+            if not cursor:
+                return ListedTools(name, tools)
+            if cursor in seen:
+                break
+            seen.add(cursor)
+    problem, subject = f"the list of tools has no end (page after {cursor!r})", redacted_address(address)
+    raise DocumentError(problem, subject=subject, remedy="Correct the server's paging")
+
+
+def _server(address: str, output: ServerOutput, access: Access) -> Any:
+    """The connection to a server, as the client of the SDK takes it."""
+    if address.startswith(("mcp+http://", "mcp+https://")):
+        return http_server(access.expand(address.removeprefix("mcp+")), access.resolved_headers(), output)
+    try:
+        words = shlex.split(address.removeprefix("mcp:"))
+    except ValueError as error:
+        problem, subject = f"the command cannot be read ({error})", redacted_address(address)
+        raise DocumentError(problem, subject=subject, remedy="Write mcp:COMMAND ARGUMENTS") from error
+    if not words:
+        raise DocumentError("no command is named", subject=address, remedy="Write mcp:COMMAND ARGUMENTS")
+    return stdio_server([access.expand(word) for word in words], access.resolved_env(), output)
+
+
+def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: float, access: Access) -> DocumentError:
+    cause = first_cause(error)
+    server_output = f"; it wrote: {output.last_line[:300]}" if output.last_line else ""
+    if isinstance(cause, DocumentError):
+        problem = cause.problem
+    elif output.too_large:
+        problem = f"the MCP server wrote more than {output.max_bytes} bytes"
+    elif output.compressed:
+        problem = "the MCP server compresses its answers, although it is asked not to"
+    elif output.refused:
+        problem = f"the MCP server refuses the request ({output.refused}): give its token in a sources file"
+    elif isinstance(cause, TimeoutError):
+        problem = f"the MCP server did not list its tools within {timeout_s:g} s{server_output}"
+    elif isinstance(cause, FileNotFoundError):
+        problem = "the MCP server cannot be started: there is no such command"
+    else:
+        said = " ".join(str(cause).split())[:300] or type(cause).__name__
+        problem = f"the MCP server cannot list its tools: {said}{server_output}"
+    return DocumentError(
+        redact(problem, (*secrets_in(address), *access.secrets())),
+        subject=redacted_address(address),
+        remedy="Start it by hand and read its output",
+        reason=cause.reason if isinstance(cause, DocumentError) else None,
+    )

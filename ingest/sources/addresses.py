@@ -90,11 +90,8 @@ def find_documents(addresses: Sequence[str]) -> Found:
     :raises InvalidArgumentError: when two sources have one name, and for an empty address.
     """
     if not all(address.strip() for address in addresses):
-        raise InvalidArgumentError(
-            "an address is empty",
-            subject="ADDRESS",
-            remedy="A variable of the shell may not be set; write . for the current folder",
-        )
+        remedy = "A variable of the shell may not be set; write . for the current folder"
+        raise InvalidArgumentError("an address is empty", subject="ADDRESS", remedy=remedy)
     unnamed, entries = _split_named(addresses)
     by_identity: dict[tuple[str, str], Document] = {}
     rejected: list[RejectedRecord] = []
@@ -130,9 +127,8 @@ def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry
     seen: set[str] = set()
     for name in (text for entry in entries for text in {entry.name, entry.namespace}):
         if name in seen:
-            raise InvalidArgumentError(
-                f"two sources have the name or namespace {name!r}", subject=name, remedy="Give each a name of its own"
-            )
+            problem = f"two sources have the name or namespace {name!r}"
+            raise InvalidArgumentError(problem, subject=name, remedy="Give each a name of its own")
         seen.add(name)
     return unnamed, tuple(sorted(entries, key=lambda entry: entry.name))
 

@@ -284,11 +284,9 @@ def _check(catalog: Catalog, shown: Sequence[str], *, strict: bool) -> None:
     found = _listed([f"{record.subject}: {record.detail.rstrip('.')}" for record in catalog.rejected], "; ")
     tried = _listed(shown, ", ")
     if not catalog.tools:
-        raise CatalogError(
-            f"no tool was found ({found})" if found else "no tool was found",
-            subject=tried or "no address",
-            remedy="Name files, folders or live addresses that describe tools",
-        )
+        problem = f"no tool was found ({found})" if found else "no tool was found"
+        remedy = "Name files, folders or live addresses that describe tools"
+        raise CatalogError(problem, subject=tried or "no address", remedy=remedy)
     faults = [record for record in catalog.rejected if record.reason not in _WARNINGS]
     if strict and faults:
         remedy = "Correct them, or leave strict out to go on without them"

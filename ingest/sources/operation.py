@@ -13,7 +13,7 @@ from ingest.sources.source import RejectedRecord
 from ontology.tool import Dependency, Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CallInput:
     """One property of the input schema of a tool."""
 

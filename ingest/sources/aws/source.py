@@ -174,7 +174,7 @@ def _operation(name: str, body: Mapping[str, Any], shapes: _Shapes, service: str
     shape = shapes.schema(str(taken.get("shape"))) if taken else {}
     places, needed = shapes.locations(str(taken.get("shape"))) if taken else {}, as_list(shape.get("required"))
     inputs = [
-        CallInput(argument=Argument(name=key, location=places.get(key, "body")), schema=schema, required=key in needed)
+        CallInput(Argument(name=key, location=places.get(key, "body")), schema, key in needed)
         for key, schema in as_mapping(shape.get("properties")).items()
     ]
     method, path = str(http.get("method", "POST")), str(http.get("requestUri", "/"))

@@ -68,11 +68,8 @@ def _installed(address: str) -> Path:
     folder = Path(str(discovery_cache.__file__)).parent / "documents"
     files = [file for file in folder.glob("*.json") if wanted in (file.stem, file.stem.partition(".")[0])]
     if not files:
-        raise DocumentError(
-            f"google-api-python-client has no API {wanted!r}",
-            subject=address,
-            remedy="Name one as it does (gmail, calendar.v3)",
-        )
+        problem = f"google-api-python-client has no API {wanted!r}"
+        raise DocumentError(problem, subject=address, remedy="Name one as it does (gmail, calendar.v3)")
 
     def rank(file: Path) -> tuple[bool, list[int], str]:
         """Stable versions over others, then the higher number."""
@@ -163,7 +160,7 @@ class _Api:
                 outer = {"description": schema.pop("description")} if "description" in schema else {}
                 schema = {**outer, "type": "array", "items": schema}
             argument = Argument(name=str(name), location="path" if row.get("location") == "path" else "query")
-            yield CallInput(argument=argument, schema=schema, required=row.get("required") is True)
+            yield CallInput(argument, schema, row.get("required") is True)
 
     def _body_inputs(self, reference: Any, method: str) -> Iterator[CallInput]:
         """The members of a request body; a method names those that it requires in their annotations."""
@@ -173,7 +170,7 @@ class _Api:
             field = as_mapping(row)
             if field.get("readOnly") is not True:
                 required = method in as_list(as_mapping(field.get("annotations")).get("required"))
-                yield CallInput(argument=Argument(name=key, location="body"), schema=field, required=required)
+                yield CallInput(Argument(name=key, location="body"), field, required)
 
     def _metadata(self, path: tuple[str, ...], body: Mapping[str, Any], scopes: list[str]) -> dict[str, Any]:
         api = self.root

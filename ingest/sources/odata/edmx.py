@@ -41,7 +41,6 @@ _RESTRICTIONS = {
     "deletable": ("Capabilities.DeleteRestrictions", "Deletable"),
     "searchable": ("Capabilities.SearchRestrictions", "Searchable"),
 }
-_METADATA = "/$metadata"
 
 
 def parse_edmx(document: Document) -> Service:
@@ -60,9 +59,8 @@ def parse_edmx(document: Document) -> Service:
         raise DocumentError(f"invalid XML: {fault}", subject=subject, remedy=remedy, reason="invalid-xml") from error
     schemas = [element for element in root.iter() if _tag(element) == "Schema"]
     if not schemas:
-        raise DocumentError(
-            "no Schema element in the XML", subject=document.address, remedy="Give the $metadata of an OData service"
-        )
+        remedy = "Give the $metadata of an OData service"
+        raise DocumentError("no Schema element in the XML", subject=document.address, remedy=remedy)
     return _Parser(root, schemas).service(document)
 
 
@@ -70,7 +68,7 @@ def _servers(root: Element, document: Document) -> Iterator[str]:
     """Yield the base URLs: where ``$metadata`` was read from, then the document's links to itself; a placeholder is none."""
     links = (element.get("href", "") for element in root.iter() if _tag(element) == "link")
     for address in (*([document.address] if document.is_url else []), *links):
-        base, metadata, _ = address.partition(_METADATA)
+        base, metadata, _ = address.partition("/$metadata")
         try:
             parts = urlsplit(base)
             known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -136,17 +134,14 @@ def _label(element: Element, annotations: Annotations) -> str:
 
 def _description(element: Element, annotations: Annotations) -> str:
     """Join quick info, descriptions and documentation (of v2 and v3); equal texts appear once."""
-    documented = [
-        " ".join("".join(part.itertext()).split())
-        for documentation in _children(element, "Documentation")
-        for part in _children(documentation, "Summary", "LongDescription")
-    ]
+    documents = _children(element, "Documentation")
+    documented = (part for each in documents for part in _children(each, "Summary", "LongDescription"))
     parts = [
         element.get(f"{_SAP}quickinfo"),
         annotations.get("Common.QuickInfo"),
         annotations.get("Core.Description"),
         annotations.get("Core.LongDescription"),
-        " ".join(text for text in documented if text),
+        " ".join("".join(part.itertext()) for part in documented),
     ]
     texts = dict.fromkeys(" ".join(part.split()) for part in parts if isinstance(part, str) and part.strip())
     return ". ".join(text.rstrip(".") for text in texts)
@@ -197,6 +192,7 @@ class _Parser:
         sets = [each for schema, container in containers for each in self._sets(container, schema)]
         main = containers[0][0] if containers else self._schemas[0]
         stated = self._root.get("Version", "") if _tag(self._root) == "Edmx" else ""
+        # Version 3 has the same keys, filters and envelopes of answers as version 2.
         is_v4 = stated.startswith("4") or (not stated and "oasis-open.org" in str(self._root.tag))
         return Service(
             namespace=main.get("Namespace", ""),
@@ -207,9 +203,7 @@ class _Parser:
             sets=tuple(sets),
             operations=(*imports, *bound),
             nameless=self._nameless,
-            version="v4"
-            if is_v4
-            else "v2",  # version 3 has the same keys, filters and envelopes of answers as version 2
+            version="v4" if is_v4 else "v2",
             servers=tuple(dict.fromkeys(_servers(self._root, document))),
         )
 
@@ -250,19 +244,20 @@ class _Parser:
         inner = ", ".join(self._qualify(part.strip()) for part in types.split(","))
         return f"{self._qualify(head)}({inner}){path}"
 
-    def _term(self, term: str) -> str:
-        """Return the short form of a term: ``Core.Description`` for ``Org.OData.Core.V1.Description``."""
-        prefix, _, name = term.rpartition(".")
-        parts = [part for part in self._vocabularies.get(prefix, prefix).split(".") if not _VERSION.fullmatch(part)]
-        return f"{parts[-1]}.{name}" if parts else name
-
     def _inline(self, element: Element) -> dict[str, Any]:
-        """The annotations inside an element by term; those with a qualifier, for special clients, are left out."""
-        return {
-            self._term(child.get("Term", "")): _value(child)
-            for child in _children(element, "Annotation")
-            if child.get("Term") and not child.get("Qualifier")
-        }
+        """The annotations inside an element by their short terms, ``Core.Description`` for ``Org.OData.Core.V1.Description``.
+
+        Those with a qualifier, for special clients, are left out.
+        """
+        found: dict[str, Any] = {}
+        for child in _children(element, "Annotation"):
+            term = child.get("Term", "")
+            if term and not child.get("Qualifier"):
+                prefix, _, name = term.rpartition(".")
+                parts = self._vocabularies.get(prefix, prefix).split(".")
+                named = [part for part in parts if not _VERSION.fullmatch(part)]
+                found[f"{named[-1]}.{name}" if named else name] = _value(child)
+        return found
 
     def _annotations(self, element: Element, target: str) -> Annotations:
         return {**self._outside.get(target, {}), **self._inline(element)}

@@ -217,7 +217,7 @@ def _given(
     for each in parameters:
         if is_collection(each.type) or types.is_structured(each.type):  # JSON, by an alias
             argument = Argument(name=each.name, location="query", wire_name=f"@{each.name}", style="json")
-            inputs.append(CallInput(argument=argument, schema=types.value(each), required=each.required))
+            inputs.append(CallInput(argument, types.value(each), each.required))
             written.append(f"{each.name}=@{each.name}")
         elif each.required:
             inputs.append(literal_input(types, each, "path"))

@@ -23,18 +23,15 @@ _METHODS = {"query": "GET", "read": "GET", "create": "POST", "update": "PATCH", 
 
 def literal_input(types: ServiceTypes, property_: Property, location: str) -> CallInput:
     """A value that is written in the URL; its type says how."""
-    return CallInput(
-        argument=Argument(name=property_.name, location=location, style=types.edm_type(property_.type)),
-        schema=types.value(property_, literal=True),
-        required=property_.required and location != "filter",
-    )
+    argument = Argument(name=property_.name, location=location, style=types.edm_type(property_.type))
+    return CallInput(argument, types.value(property_, literal=True), property_.required and location != "filter")
 
 
 def body_inputs(fields: Mapping[str, Mapping[str, object]], properties: Iterable[Property] = ()) -> Iterator[CallInput]:
     """Members of a JSON body; those of ``properties`` that are required are."""
     needed = {each.name for each in properties if each.required}
     for name, schema in fields.items():
-        yield CallInput(argument=Argument(name=name, location="body"), schema=schema, required=name in needed)
+        yield CallInput(Argument(name=name, location="body"), schema, name in needed)
 
 
 def first_of_each_name(inputs: Iterable[CallInput]) -> list[CallInput]:
@@ -151,8 +148,7 @@ def _text(resource: Resource, verb: str) -> tuple[str, str]:
 
 
 def _option(name: str, description: str, **schema: object) -> CallInput:
-    stated = {"type": "string", **schema, "description": description}
-    return CallInput(argument=Argument(name=name, location="query"), schema=stated)
+    return CallInput(Argument(name=name, location="query"), {"type": "string", **schema, "description": description})
 
 
 def _query_options(types: ServiceTypes, resource: Resource, filters: Sequence[str]) -> Iterator[CallInput]:

@@ -114,7 +114,7 @@ def request_of(operation: HttpOperation, root: Mapping[str, Any], references: Re
     """The request of an operation. Cookies are left out: they belong to the session, not to the caller."""
     declared = _declared(operation, references)
     inputs = [  # variables of the path that the document does not declare are inputs too
-        CallInput(argument=Argument(name=name, location="path"), schema={"type": "string"}, required=True)
+        CallInput(Argument(name=name, location="path"), {"type": "string"}, required=True)
         for name in dict.fromkeys(_TEMPLATE.findall(operation.path))
         if (name, "path") not in declared
     ]
@@ -187,12 +187,9 @@ def _input(name: str, location: str, parameter: Mapping[str, Any]) -> CallInput:
     style = "json" if content.name else as_text(parameter.get("style")) or _STYLES.get(collection, "")
     explode = collection == "multi" if collection else parameter.get("explode")
     explode = explode if isinstance(explode, bool) else None
-    return CallInput(
-        argument=Argument(name=name, location=location, style=style, explode=explode),
-        schema=schema,
-        required=is_true(parameter.get("required")) or location == "path",
-        description=as_text(parameter.get("description")),
-    )
+    argument = Argument(name=name, location=location, style=style, explode=explode)
+    required = is_true(parameter.get("required")) or location == "path"
+    return CallInput(argument, schema, required, as_text(parameter.get("description")))
 
 
 def _consumed(operation: HttpOperation, root: Mapping[str, Any], default: str) -> str:
@@ -225,18 +222,14 @@ def _body(
                 style = "json"
             explode = explode if isinstance(explode, bool) else None
             argument = Argument(name=name, location=location, style=style, explode=explode)
-            members.append(CallInput(argument=argument, schema=inner, required=required and name in view.required))
+            members.append(CallInput(argument, inner, required and name in view.required))
     is_open = references.resolve(schema).get("additionalProperties") in (True, {})
     return members, {} if view.values is None and is_open else view.values
 
 
 def _whole(schema: Any, holder: Mapping[str, Any]) -> CallInput:
-    return CallInput(
-        argument=Argument(name="body", location="body", whole_body=True),
-        schema=schema,
-        required=is_true(holder.get("required")),
-        description=as_text(holder.get("description")),
-    )
+    argument = Argument(name="body", location="body", whole_body=True)
+    return CallInput(argument, schema, is_true(holder.get("required")), as_text(holder.get("description")))
 
 
 _SUCCESS = re.compile(r"^2(\d\d|XX)$", re.IGNORECASE)

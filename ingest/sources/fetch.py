@@ -143,9 +143,9 @@ def _check_port(url: httpx.URL) -> None:
         raise httpx.InvalidURL(f"there is no port {url.port}")
 
 
+#: Maximum size of what is fetched, in bytes, before and after unpacking.
 MAX_FETCH_BYTES = 64 * 2**20
 
-_TIMEOUT_S = 30.0
 # No content encoding, so that the limit counts the bytes sent by the server, also of a gzipped file.
 _HEADERS = {
     "Accept": "application/json, application/yaml, */*;q=0.5",
@@ -154,30 +154,22 @@ _HEADERS = {
 }
 
 
-def fetch(
-    url: str,
-    *,
-    limit: int = MAX_FETCH_BYTES,
-    timeout_s: float = _TIMEOUT_S,
-    headers: Mapping[str, str] | None = None,
-    shown: str = "",
-) -> bytes:
+def fetch(url: str, *, timeout_s: float = 30.0, headers: Mapping[str, str] | None = None, shown: str = "") -> bytes:
     """Return the body of a GET request, unpacked when gzipped.
 
-    :param limit: maximum number of bytes, before and after unpacking.
     :param timeout_s: seconds for the whole request, including redirects.
     :param headers: further headers, sent to the host of the address alone.
     :param shown: the address for errors; default: the address without credentials and query.
     :raises DocumentError: when the server cannot be reached, is too slow, answers with another status than 2xx,
-        redirects to another protocol or into a network that the address is not in itself, or sends more than ``limit``.
+        redirects to another protocol or into a network that the address is not in itself, or sends more than the limit.
     """
     logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
     shown = shown or redacted_url(url)
     try:
-        body = run_async(_get(url, limit, timeout_s, headers or {}))
-        if body[:2] == b"\x1f\x8b" and len(body) <= limit:
+        body = run_async(_get(url, timeout_s, headers or {}))
+        if body[:2] == b"\x1f\x8b" and len(body) <= MAX_FETCH_BYTES:
             with gzip.open(BytesIO(body)) as packed:
-                body = packed.read(limit + 1)
+                body = packed.read(MAX_FETCH_BYTES + 1)
     except httpx.HTTPStatusError as error:
         raise _unreachable(f"the server answers {error.response.status_code}", shown) from error
     except PermissionDeniedError as error:
@@ -192,13 +184,13 @@ def fetch(
         cause = first_cause(error)
         fault = redact(str(cause) or type(cause).__name__, secrets_in(url))
         raise _unreachable(fault, shown, "Check the address and that the server runs") from error
-    if len(body) > limit:
-        raise _unreachable(f"it is larger than {limit} bytes", shown)
+    if len(body) > MAX_FETCH_BYTES:
+        raise _unreachable(f"it is larger than {MAX_FETCH_BYTES} bytes", shown)
     return body
 
 
-async def _get(url: str, limit: int, timeout_s: float, headers: Mapping[str, str]) -> bytes:
-    """Return the body; reading stops after the first chunk that exceeds ``limit`` bytes."""
+async def _get(url: str, timeout_s: float, headers: Mapping[str, str]) -> bytes:
+    """Return the body; reading stops after the first chunk that exceeds the limit."""
     body = bytearray()
     async with (
         asyncio.timeout(timeout_s),
@@ -214,7 +206,7 @@ async def _get(url: str, limit: int, timeout_s: float, headers: Mapping[str, str
         response.raise_for_status()
         async for chunk in response.aiter_raw():
             body += chunk
-            if len(body) > limit:
+            if len(body) > MAX_FETCH_BYTES:
                 break
     return bytes(body)
 

@@ -117,7 +117,7 @@ def _constructor_error(problem: str, node: yaml.Node) -> yaml.constructor.Constr
     return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
-class _Loader(SAFE_LOADER):  # type: ignore[misc,valid-type]  # of C where PyYAML has it
+class _Loader(SAFE_LOADER):  # type: ignore[misc]  # of C where PyYAML has it
     """A loader that counts the nodes and the depth: deep nesting would overflow the C stack of the composer."""
 
     depth = nodes = 0

@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -23,7 +24,6 @@ from ontology.yaml_file import Fault, Located, Rows, Text, read_model, text, val
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MAX_FILE_BYTES = 2**16
-_SHORTEST = 6  # a shorter value is part of too many words to be looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Value:
     file: Path | None = None  # a file whose content, without blanks at its ends, is the value
 
     def resolve(self) -> str:
-        """Return the value."""
+        """Return the value. An error, where a variable is not set or the file cannot be read, never has it."""
         if self.file is not None:
             return _content(self.file)
         for name in _REFERENCE.findall(self.text):
@@ -45,10 +45,8 @@ class Value:
     def secrets(self) -> Iterator[str]:
         """Yield the referenced values as they are now; those that cannot be read are left out."""
         if self.file is not None:
-            try:
+            with suppress(DocumentError):
                 yield _content(self.file)
-            except DocumentError:
-                return
         yield from (os.environ[name] for name in _REFERENCE.findall(self.text) if name in os.environ)
 
 
@@ -82,7 +80,7 @@ class Access:
         """Return all referenced values, so that they can be found in other texts."""
         values = [*self.env.values(), *self.headers.values(), *([self.target] if self.target else [])]
         found = dict.fromkeys(secret for value in values for secret in value.secrets())
-        return tuple(secret for secret in found if len(secret) >= _SHORTEST)
+        return tuple(secret for secret in found if len(secret) >= 6)  # a shorter one is part of too many words
 
 
 #: The access of an address without references.
@@ -108,32 +106,23 @@ def _no_value(problem: str, remedy: str = "") -> DocumentError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEntry:
-    """One source of a sources file, or an address of the command line with a name.
+    """One source of a sources file, or an address of the command line with a name."""
 
-    :param name: unique in a build.
-    :param location: address, path or pattern; references in it are not replaced.
-    :param namespace: the first part of the ids of its tools.
-    :param access: environment variables, headers and references in the location.
-    :param include: patterns of names or ids, as :mod:`fnmatch` reads them; a tool must match one. Empty: all tools.
-    :param exclude: patterns of names or ids; a tool must match none.
-    :param include_tags: likewise for the tags of a tool.
-    :param exclude_tags: likewise.
-    :param refresh_s: seconds after which it should be read again; None where the file has none. Whoever runs ``sync`` acts on it.
-    :param aliases: other names of the system.
-    """
-
-    name: str
-    location: str
-    namespace: str
+    name: str  # unique in a build
+    location: str  # address, path or pattern; references in it are not replaced
+    namespace: str  # the first part of the ids of its tools
     access: Access = field(default_factory=Access)
+    # Patterns of names or ids, as :mod:`fnmatch` reads them, and of tags: a tool must match one, where there are any, or none.
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     include_tags: tuple[str, ...] = ()
     exclude_tags: tuple[str, ...] = ()
     owner: str = ""
-    refresh_s: int | None = None
+    refresh_s: int | None = (
+        None  # seconds after which to read it again, for whoever runs ``sync``; None where the file has none
+    )
     description: str = ""
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()  # other names of the system
 
     @property
     def metadata(self) -> dict[str, str]:

@@ -224,7 +224,11 @@ def self_contained(
     definitions = definitions or Definitions(lookup)
     hidden = "writeOnly" if output else "readOnly"
     writer = _Writer(definitions, hidden)
-    top = writer.write(_resolved(schema, lookup))
+    seen: set[str] = set()
+    while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str) and ref not in seen:
+        seen.add(ref)  # without a reference around it: it says itself what it is
+        schema = {**lookup(ref), **{key: value for key, value in schema.items() if key != "$ref"}}
+    top = writer.write(schema)
     taken, cut, pending = writer.taken, writer.taken > MAX_SCHEMAS, deque(writer.refs)
     texts: dict[str, str] = {}
     while pending:
@@ -238,15 +242,6 @@ def self_contained(
         texts[name] = found.text
         pending.extend(found.refs)
     return SelfContained(JsonObject(schema_text(top if isinstance(top, dict) else {}), texts), cut)
-
-
-def _resolved(schema: Any, lookup: Lookup) -> Any:
-    """The top schema without a reference around it, so that it says itself what it is."""
-    seen: set[str] = set()
-    while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str) and ref not in seen:
-        seen.add(ref)
-        schema = {**lookup(ref), **{key: value for key, value in schema.items() if key != "$ref"}}
-    return schema
 
 
 class _Writer:

@@ -68,9 +68,15 @@ class McpSource(Source):
         :raises DocumentError: when the file cannot be parsed, or the server cannot be started or reached, fails or is too slow.
         :raises MissingExtraError: for a live server when the SDK is not installed.
         """
-        service, pages = _pages(document)
-        cursor: Any = None
-        schemas = Schemas()
+        pages: Iterable[Row]
+        service, cursor, schemas = "", None, Schemas()
+        if not document.has_content:
+            service, listed = list_tools(document.target, access=document.access)
+            pages = [Row(document.address, {"tools": listed})]
+        elif document.suffix in LINE_SUFFIXES:
+            pages = json_lines(document)
+        else:
+            pages = [Row(document.address, document.data)]
         for location, page in pages:
             if isinstance(page, RejectedRecord):
                 yield page
@@ -91,16 +97,6 @@ class McpSource(Source):
         if cursor:
             detail = "The list goes on after its last page (nextCursor); save the following pages too."
             yield RejectedRecord(document.address, "missing-page", detail)
-
-
-def _pages(document: Document) -> tuple[str, Iterable[Row]]:
-    """Return the name of the server, or empty, and the responses to ``tools/list``."""
-    if not document.has_content:
-        service, listed = list_tools(document.target, access=document.access)
-        return service, [Row(document.address, {"tools": listed})]
-    if document.suffix in LINE_SUFFIXES:
-        return "", json_lines(document)
-    return "", [Row(document.address, document.data)]
 
 
 def _page(page: Any, cursor: Any) -> tuple[list[Any] | None, Any]:

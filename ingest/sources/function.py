@@ -8,9 +8,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ingest.sources.document import Document
+from ingest.sources.document import Document, parse_json
 from ingest.sources.operation import Operation, Output, Schemas
-from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
 from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Source, as_mapping, as_text, json_lines
 from ontology.errors import DocumentError

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from ingest.sources.document import Document
-from ingest.sources.parsing import parse_json
+from ingest.sources.document import Document, parse_json
 from ontology.errors import DocumentError, RejectionReason
 from ontology.tool import Tool
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from egotools.call import Argument, Call, Security, SecurityScheme
-from ingest.sources.document import Document
+from ingest.sources.document import Document, parse_json
 from ingest.sources.json_schema.schema import dangling_reference
 from ingest.sources.operation import CallInput, Operation, Output, Schemas, arguments_of, distinct_names
-from ingest.sources.parsing import parse_json
 from ingest.sources.prose import brief, name_words, plain, title_of
 from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping, as_text
 from ontology.errors import DocumentError, MissingExtraError

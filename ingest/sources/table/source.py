@@ -16,8 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from ingest.sources.document import Document
-from ingest.sources.parsing import parse_json
+from ingest.sources.document import Document, parse_json
 from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Row, Source, as_list, json_lines
 from ontology.errors import DocumentError
 from ontology.names import noun_lemma, words

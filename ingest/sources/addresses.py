@@ -134,7 +134,6 @@ def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry
 
 
 def _expand(address: str, source: SourceEntry | None) -> Iterator[Document | RejectedRecord]:
-    """Yield the documents of one address."""
     path = Path(address)
     if address.startswith(LIVE_PREFIXES):
         yield Document(address, source=source)

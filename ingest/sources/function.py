@@ -100,7 +100,6 @@ def _tool(location: str, row: Any) -> Iterator[Tool | RejectedRecord]:
 
 
 def _operation(name: str, body: Mapping[str, Any]) -> Operation:
-    """The tool of a definition."""
     args = body.get("args")
     if isinstance(args, Mapping):  # LangChain's tool.args: the fields alone, with defaults where they are optional
         required = [name for name, field in args.items() if isinstance(field, Mapping) and "default" not in field]

@@ -219,7 +219,6 @@ def _location(value: Any) -> str:
 
 
 def _value(value: Any) -> Value:
-    """The value of a variable or a header."""
     if isinstance(value, dict):
         if value.keys() != {"file"}:
             raise value_fault("{} must be a text or have the key `file` alone", _HOW_TO_REFER)
@@ -237,8 +236,6 @@ _Values: TypeAlias = dict[Text, Annotated[Value, PlainValidator(_value)]]
 
 
 class _Row(Rows):
-    """A source, with the keys of its file."""
-
     name: _Name
     location: Annotated[str, PlainValidator(_location)]
     namespace: _Name = ""

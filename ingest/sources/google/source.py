@@ -49,12 +49,24 @@ class GoogleDiscoverySource(Source):
         :raises DocumentError: for a document without methods, an unknown API.
         :raises MissingExtraError: for an address without the extra ``google``.
         """
+        address = document.address
         if document.has_content:
-            yield from _read_api(document.data, document.address)
+            data = document.data
         else:
-            file = _installed(document.address)
+            file = _installed(address)
             address = f"{_LIVE}{file.stem}"
-            yield from _read_api(parse_json(file.read_bytes(), subject=address), address)
+            data = parse_json(file.read_bytes(), subject=address)
+        api = _Api(as_mapping(data))
+        schemas = Schemas(api.lookup)
+        methods = list(_methods(api.root, ()))
+        if not methods:
+            raise DocumentError("the discovery document has no methods", subject=address, reason="no-operations")
+        for path, method in methods:
+            subject = f"{address}#{'.'.join(path)}"
+            if isinstance(method, Mapping):
+                yield from schemas.tools(subject, partial(api.operation, path, method))
+            else:
+                yield RejectedRecord(subject, "wrong-type", "A method must be an object.")
 
 
 def _installed(address: str) -> Path:
@@ -78,21 +90,6 @@ def _installed(address: str) -> Path:
     return max(files, key=rank)
 
 
-def _read_api(data: Any, address: str) -> Iterator[Tool | RejectedRecord]:
-    """Yield the tools of an API."""
-    api = _Api(as_mapping(data))
-    schemas = Schemas(api.lookup)
-    methods = list(_methods(api.root, ()))
-    if not methods:
-        raise DocumentError("the discovery document has no methods", subject=address, reason="no-operations")
-    for path, method in methods:
-        subject = f"{address}#{'.'.join(path)}"
-        if isinstance(method, Mapping):
-            yield from schemas.tools(subject, partial(api.operation, path, method))
-        else:
-            yield RejectedRecord(subject, "wrong-type", "A method must be an object.")
-
-
 def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The methods of a resource and of the resources inside it, each with the names that lead to it."""
     for name, method in as_mapping(node.get("methods")).items():
@@ -103,14 +100,11 @@ def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[tup
 
 
 class _Api:
-    """One API."""
-
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.root = root
         self._schemas = as_mapping(root.get("schemas"))
 
     def lookup(self, ref: str) -> Mapping[str, Any]:
-        """The schema of a name."""
         schema = self._schemas.get(ref)
         if not isinstance(schema, Mapping):
             raise dangling_reference(ref, subject=ref)

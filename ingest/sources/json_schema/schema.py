@@ -103,7 +103,7 @@ def view_of(schema: Any, lookup: Lookup) -> View:
         _merge_any(view, [branch for branch in branches if branch.type != "null"])
         for part in (schema.get("then"), schema.get("else"), *as_mapping(schema.get("dependentSchemas")).values()):
             if isinstance(part, Mapping):  # fields that the object has for some values of others
-                view.properties = {**view.properties, **{**merged(part, refs).properties, **view.properties}}
+                view.properties |= {**merged(part, refs).properties, **view.properties}
         return view
 
     return merged(schema, frozenset())

@@ -167,7 +167,6 @@ class _Context(NamedTuple):
     conjunct: bool = True  # whether the value fulfils the part: not where it is an alternative
 
     def below(self, key: str) -> _Context:
-        """The context of the schemas under a keyword."""
         if key not in _SAME_VALUE:
             return _ALONE
         return self if key == "allOf" else self._replace(conjunct=False)
@@ -297,7 +296,6 @@ class _Writer:
         return source, context
 
     def _required(self, source: Any) -> set[str]:
-        """The fields that a schema or one of its parts requires."""
         parts = parts_of(source, self._lookup, _SAME_VALUE)
         return {name for part in parts for name in as_list(part.get("required")) if isinstance(name, str)}
 

@@ -121,7 +121,6 @@ def _page(page: Any, cursor: Any) -> tuple[list[Any] | None, Any]:
 
 
 def _operation(name: str, row: Mapping[str, Any], service: str) -> Operation:
-    """The tool of a row."""
     schema, answer = row.get("inputSchema"), row.get("outputSchema")
     if not isinstance(schema, Mapping | None):
         raise _no_object("inputSchema")
@@ -223,7 +222,6 @@ async def _list(address: str, output: ServerOutput, timeout_s: float, access: Ac
 
 
 def _server(address: str, output: ServerOutput, access: Access) -> Any:
-    """The connection to a server, as the client of the SDK takes it."""
     if address.startswith(("mcp+http://", "mcp+https://")):
         return http_server(access.expand(address.removeprefix("mcp+")), access.resolved_headers(), output)
     try:

@@ -148,8 +148,6 @@ def _description(element: Element, annotations: Annotations) -> str:
 
 
 class _Parser:
-    """Parser of the schemas of one document."""
-
     def __init__(self, root: Element, schemas: list[Element]) -> None:
         self._root = root
         self._schemas = schemas
@@ -169,7 +167,6 @@ class _Parser:
         self._entity_types = self._by_name("EntityType")
 
     def service(self, document: Document) -> Service:
-        """The content of the document."""
         types = {full: self._type(element, full) for element, full in self._qualified("EntityType", "ComplexType")}
         enums: dict[str, tuple[str, ...]] = {}
         flags: set[str] = set()
@@ -222,7 +219,6 @@ class _Parser:
         }
 
     def _qualified(self, *tags: str) -> Iterator[tuple[Element, str]]:
-        """Yield the elements of all schemas with their qualified names."""
         for schema in self._schemas:
             for element, name in self._named(schema, *tags):
                 yield element, f"{schema.get('Namespace', '')}.{name}"

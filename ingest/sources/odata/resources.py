@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ingest.sources.odata.types import Annotations, Navigation, Property, ServiceTypes, StructuredType
 from ingest.sources.prose import name_words
@@ -72,20 +72,12 @@ class Resource:
         return None
 
 
-class Resources(NamedTuple):
-    """The resources of a service."""
-
-    found: list[Resource]  # entity sets and singletons, each before what it contains directly
-    nested: list[Resource]  # what is contained deeper, and linked collections
-    left_out: list[str]  # the ids of those left out because of :data:`MAX_CONTAINED`
-
-
 def entity_noun(type_: str) -> str:
     """The name of one entity of a qualified type in words."""
     return name_words(type_.rpartition(".")[2].removesuffix("Type"))
 
 
-def key_name(key: str, noun: str, taken: frozenset[str] = frozenset()) -> str:
+def key_name(key: str, noun: str, taken: frozenset[str]) -> str:
     """Return the input name for an entity's key; a generic key (``id``) gets the entity's name as prefix."""
     if key.lower() in GENERIC_KEYS or key in taken:
         return f"{noun.replace(' ', '_')}_{key}"
@@ -109,8 +101,9 @@ def key_dependencies(
     )
 
 
-def find_resources(types: ServiceTypes) -> Resources:
-    """Return the resources of a service.
+def find_resources(types: ServiceTypes) -> tuple[list[Resource], list[Resource], list[str]]:
+    """Return entity sets and singletons, each before what it contains directly; linked collections and what is contained deeper; and the
+    ids of those left out because of :data:`MAX_CONTAINED`.
 
     Below the first level, each navigation property of a type is followed once, where it is nearest to an entity set.
     """
@@ -138,7 +131,7 @@ def find_resources(types: ServiceTypes) -> Resources:
     taken = {resource.id for resource in found}
     nested = [resource for resource in _nested(types, found, direct) if resource.id not in taken]
     room = MAX_CONTAINED - len(direct)
-    return Resources(found, nested[:room], [*left_out, *(resource.id for resource in nested[room:])])
+    return found, nested[:room], [*left_out, *(resource.id for resource in nested[room:])]
 
 
 def _nested(types: ServiceTypes, found: Sequence[Resource], level: Sequence[Resource]) -> list[Resource]:
@@ -195,7 +188,6 @@ def _linked(types: ServiceTypes, owner: Resource) -> list[Resource]:
 
 
 def _below(types: ServiceTypes, owner: Resource, navigations: Sequence[Navigation]) -> list[Resource]:
-    """The resources of navigation properties of an entity of the owner."""
     keys = [] if owner.single else types.keys(owner.type)
     names = [key_name(key.name, owner.noun, owner.taken) for key in keys]
     names = [f"{owner.name}_{key.name}" if name in owner.taken else name for key, name in zip(keys, names, strict=True)]

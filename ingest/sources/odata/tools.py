@@ -152,7 +152,6 @@ def _option(name: str, description: str, **schema: object) -> CallInput:
 
 
 def _query_options(types: ServiceTypes, resource: Resource, filters: Sequence[str]) -> Iterator[CallInput]:
-    """Yield the options of a query: filter, search, order, page, projection."""
     if filters:
         yield _option("$filter", "OData filter over: " + ", ".join(filters))
     if resource.capability("SearchRestrictions", "Searchable") is True:
@@ -167,7 +166,6 @@ def _query_options(types: ServiceTypes, resource: Resource, filters: Sequence[st
 
 
 def _projection_options(types: ServiceTypes, resource: Resource) -> Iterator[CallInput]:
-    """Yield the options that select the properties and related entities of the response."""
     if resource.allows("SelectSupport", "Supported"):
         yield _option("$select", "Properties to return, separated by commas")
     related = [navigation.name for navigation in types.navigations(resource.type)][:MAX_FILTERS]
@@ -176,7 +174,6 @@ def _projection_options(types: ServiceTypes, resource: Resource) -> Iterator[Cal
 
 
 def _filterable(types: ServiceTypes, resource: Resource, properties: Sequence[Property]) -> list[Property]:
-    """Return the primitive properties that a filter may use."""
     if not resource.allows("FilterRestrictions", "Filterable"):
         return []
     excluded = resource.capability("FilterRestrictions", "NonFilterableProperties") or ()

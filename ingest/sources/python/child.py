@@ -70,7 +70,6 @@ def read_module(
 
 
 def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
-    """Return what the process writes."""
     pipe, written = os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-c", _START, address, json.dumps(sys.path), env.get("PYTHONPATH", "")],

@@ -283,5 +283,4 @@ def _split_metadata(row: Any) -> dict[str, Any]:
 
 
 def _json_type(value: Any) -> str:
-    """Return the JSON name of a value's type."""
     return _JSON_TYPES.get(type(value), type(value).__name__)

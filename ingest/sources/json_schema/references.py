@@ -35,8 +35,9 @@ class References:
 
     def __init__(self, document: Document) -> None:
         self._document = document
+        self.root: Mapping[str, Any] = document.data
         self._base = document.path.resolve().as_uri() if document.path is not None else "urn:egotools:document"
-        self._resources: dict[str, Any] = {self._base: document.data}
+        self._resources: dict[str, Any] = {self._base: self.root}
         self._found: dict[str, Mapping[str, Any]] = {}
 
     def lookup(self, ref: str) -> Mapping[str, Any]:

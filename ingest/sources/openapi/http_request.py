@@ -35,19 +35,17 @@ _CREDENTIALS = {
 }
 
 
-def security_of(
-    operation: HttpOperation, root: Mapping[str, Any], references: References, request: HttpRequest
-) -> tuple[Security, ...]:
+def security_of(operation: HttpOperation, references: References, request: HttpRequest) -> tuple[Security, ...]:
     """The security of an operation, else that of the whole document; a scheme that is not defined has its name alone.
 
     Each alternative also needs an API key for each credential that is declared as a required parameter. One that a scheme has already is
     not added again; nor is the header ``Authorization`` where a scheme fills it.
     """
-    body, defined = operation.body, security_schemes(root)
-    declared = as_list(body["security"] if "security" in body else root.get("security"))
+    defined = security_schemes(references.root)
+    holder = operation.body if "security" in operation.body else references.root
     stated = tuple(
         Security(schemes=tuple(_scheme(key, defined.get(key), scopes, references) for key, scopes in each.items()))
-        for each in declared
+        for each in as_list(holder.get("security"))
         if isinstance(each, Mapping)
     )
     schemes = [one for each in stated for one in each.schemes]
@@ -110,7 +108,7 @@ class MediaType(NamedTuple):
     schema: Any = None
 
 
-def request_of(operation: HttpOperation, root: Mapping[str, Any], references: References) -> HttpRequest:
+def request_of(operation: HttpOperation, references: References) -> HttpRequest:
     """The request of an operation. Cookies are left out: they belong to the session, not to the caller."""
     declared = _declared(operation, references)
     inputs = [  # variables of the path that the document does not declare are inputs too
@@ -125,13 +123,13 @@ def request_of(operation: HttpOperation, root: Mapping[str, Any], references: Re
         spoken = f" {' '.join(words(name))}"
         if location == "body":  # Swagger 2.0
             body = parameter
-            media_type = media_type or _consumed(operation, root, "application/json")
+            media_type = media_type or _consumed(operation, references.root, "application/json")
         elif any(spoken.endswith(f" {one}") for one in _CREDENTIALS.get(location, ())):
             credentials += [(name, location)] if is_true(parameter.get("required")) else []
         elif location in _LOCATIONS and not (location == "header" and name.lower() in _PROTOCOL_HEADERS):
             inputs.append(_input(name, _LOCATIONS[location], parameter))
             if location == "formData":
-                media_type = media_type or _consumed(operation, root, "application/x-www-form-urlencoded")
+                media_type = media_type or _consumed(operation, references.root, "application/x-www-form-urlencoded")
     schema = body.get("schema")
     if request := references.resolve(operation.body.get("requestBody")):
         body = request
@@ -235,7 +233,7 @@ def _whole(schema: Any, holder: Mapping[str, Any]) -> CallInput:
 _SUCCESS = re.compile(r"^2(\d\d|XX)$", re.IGNORECASE)
 
 
-def answer_of(operation: HttpOperation, root: Mapping[str, Any], references: References) -> MediaType:
+def answer_of(operation: HttpOperation, references: References) -> MediaType:
     """The media type of the first of 200, 201, other 2xx, ``default`` that has one, and the schema of the first that has one.
 
     The media type is empty and the schema None where no answer has one.
@@ -244,7 +242,7 @@ def answer_of(operation: HttpOperation, root: Mapping[str, Any], references: Ref
     for response in success_responses(operation.body, references):
         media = media_type_of(response)
         if "schema" in response:  # Swagger 2.0
-            produced = as_list(operation.body.get("produces")) or as_list(root.get("produces"))
+            produced = as_list(operation.body.get("produces")) or as_list(references.root.get("produces"))
             named = next((name for name in produced if isinstance(name, str)), "application/json")
             media = MediaType(media.name or named, response["schema"])
         found.append(media)

@@ -63,7 +63,7 @@ class OpenApiSource(Source):
         _state_subtypes(root)
         references = References(document)
         operations: list[HttpOperation] = []
-        for found in _operations(root, document.address, references):
+        for found in _operations(references, document.address):
             if isinstance(found, RejectedRecord):
                 yield found
             else:
@@ -83,7 +83,7 @@ class OpenApiSource(Source):
             parts = urlsplit(document.address)
             base = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
         for each in operations:
-            reading = partial(_operation, each, root, references, linked.get(each.id, ()), base)
+            reading = partial(_operation, each, references, linked.get(each.id, ()), base)
             yield from schemas.tools(f"{document.address}#{each.id}", reading)
 
 
@@ -138,15 +138,13 @@ def _all_below(name: str, below: Mapping[str, Sequence[str]]) -> list[str]:
     return list(found)
 
 
-def _operations(
-    root: Mapping[str, Any], address: str, references: References
-) -> Iterator[HttpOperation | RejectedRecord]:
+def _operations(references: References, address: str) -> Iterator[HttpOperation | RejectedRecord]:
     """Yield the operations in document order, each with an id of its own.
 
     The id is the ``operationId``, else method and path; of two with one ``operationId`` the later has method and path too.
     """
     taken: set[str] = set()
-    for path, item in (root.get("paths") or {}).items():
+    for path, item in (references.root.get("paths") or {}).items():
         if not str(path).startswith("/"):
             continue
         try:
@@ -236,18 +234,14 @@ def _unescaped(part: str) -> str:
 
 
 def _operation(
-    operation: HttpOperation,
-    root: Mapping[str, Any],
-    references: References,
-    depends_on: Sequence[Dependency],
-    base: str,
+    operation: HttpOperation, references: References, depends_on: Sequence[Dependency], base: str
 ) -> Operation:
     """The request, the answer and the call; a server that is only a path is on the host of the document, ``base``."""
-    request, servers = request_of(operation, root, references), _servers(operation, root)
+    request, servers = request_of(operation, references), _servers(operation, references.root)
     accept = ""
     output: Output | Exception | None = None
     try:
-        accept, schema = answer_of(operation, root, references)
+        accept, schema = answer_of(operation, references)
         output = Output(schema) if schema is not None else None
     except Exception as error:  # the tool is kept without its outputs
         output = error
@@ -258,7 +252,7 @@ def _operation(
         values=request.values,
         output=output,
         depends_on=tuple(depends_on),
-        metadata=_metadata(operation, root, servers),
+        metadata=_metadata(operation, references.root, servers),
         call=Call(
             protocol="http",
             servers=tuple(_absolute(base, url) for url in servers),
@@ -267,7 +261,7 @@ def _operation(
             media_type=request.media_type,
             accept=accept,
             arguments=request.arguments,
-            security=security_of(operation, root, references, request),
+            security=security_of(operation, references, request),
         ),
     )
 

@@ -225,14 +225,13 @@ def _tool(location: str, row: Any, namespace: str, *, alone: bool) -> Tool | Rej
         return RejectedRecord(location, error.reason, f"{field}{error.problem}.{remedy}")
     if why := _why_no_tool(row, alone=alone):
         return RejectedRecord(location, "not-a-tool", f"The row {tool.name!r} {why}.")
-    given = row.get("id")
+    id_, given = tool.id, row.get("id")
     if isinstance(given, str) and given.strip():
-        tool = replace(tool, id=given) if given != tool.id else tool  # unchanged, because other tools refer to it
+        id_ = given  # unchanged, because other tools refer to it
     elif not given:
-        tool = replace(tool, id=f"{namespace}/{tool.name}" if namespace else tool.name)
+        id_ = f"{namespace}/{tool.name}" if namespace else tool.name
     parameters, returns = (tuple(map(_with_enum, each)) for each in (tool.parameters, tool.returns))
-    changed = parameters != tool.parameters or returns != tool.returns
-    return replace(tool, parameters=parameters, returns=returns) if changed else tool
+    return replace(tool, id=id_, parameters=parameters, returns=returns)
 
 
 _ENUM = re.compile(

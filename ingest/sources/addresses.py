@@ -105,11 +105,8 @@ def find_documents(addresses: Sequence[str]) -> Found:
                 by_identity.setdefault((entry.name if entry else "", identity), item)
     documents = sorted(by_identity.values(), key=lambda each: (each.address, each.source.name if each.source else ""))
     assign_namespaces(documents, entries)
-    shown = (
-        *map(redacted_address, unnamed),
-        *(f"{entry.name}={redacted_address(entry.location)}" for entry in entries),
-    )
-    return Found(documents, rejected, entries, shown)
+    named = (f"{entry.name}={redacted_address(entry.location)}" for entry in entries)
+    return Found(documents, rejected, entries, (*map(redacted_address, unnamed), *named))
 
 
 def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry, ...]]:

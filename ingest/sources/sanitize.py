@@ -150,7 +150,8 @@ def _is_clean(tool: Tool) -> bool:
     """Whether a tool surely has no secrets; each definition of its schemas is searched once for all tools that have it."""
     schemas = {key: getattr(tool, key) for key in ("input_schema", "output_schema")}
     whole = {key: schema for key, schema in schemas.items() if isinstance(schema, JsonObject)}
-    own = replace(tool, **{key: JsonObject(schema.own_text) for key, schema in whole.items()})
+    without_definitions: dict[str, Any] = {key: JsonObject(schema.own_text) for key, schema in whole.items()}
+    own = replace(tool, **without_definitions)
     found = [_searched(*each) for each in {each for schema in whole.values() for each in schema.definitions}]
     if not _has_mark(own.canonical_json()) and not any(marked for marked, _ in found):
         return True

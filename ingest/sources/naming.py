@@ -187,9 +187,8 @@ def _take_hints_out(read: DocumentRead, sources: Sequence[SourceEntry]) -> None:
         asked = tool.metadata.get("namespace")
         if asked is not None and asked != document.namespace and (entry is not None or not tool.namespace):
             ignored.add("namespace")
-        if (
-            PHRASES in tool.metadata
-        ):  # the build writes them after its checks: a document's own would be ranked by unchecked
+        # The build writes them after its checks: a document's own would be ranked by unchecked.
+        if PHRASES in tool.metadata:
             ignored.add(PHRASES)
         if ignored:
             said |= {f"{key} {str(tool.metadata[key])[:100]!r}": None for key in sorted(ignored)}

@@ -105,10 +105,9 @@ class References:
         if path.exists() and not path.is_file():  # a pipe or a device could be read without end
             raise DocumentError("it is no regular file", subject=uri, remedy="Refer to a file")
         data = Document(path.name, path=path).data
+        # Its references are made absolute, so that they resolve from every document; an alias of YAML is one object.
         pending, done = [data], set[int]()
-        while (
-            pending
-        ):  # its references are made absolute, so that they resolve from every document; an alias of YAML once
+        while pending:
             node = pending.pop()
             if id(node) not in done:
                 done.add(id(node))

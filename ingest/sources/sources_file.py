@@ -119,7 +119,7 @@ class SourceEntry:
     exclude_tags: tuple[str, ...] = ()
     owner: str = ""
     refresh_s: int | None = (
-        None  # seconds after which to read it again, for whoever runs ``sync``; None where the file has none
+        None  # seconds after which whoever runs ``sync`` reads it again; None where the file has none
     )
     description: str = ""
     aliases: tuple[str, ...] = ()  # other names of the system

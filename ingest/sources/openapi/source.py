@@ -53,10 +53,8 @@ class OpenApiSource(Source):
         root: Mapping[str, Any] = document.data
         version = str(root.get("openapi") or root.get("swagger"))
         if not (version.startswith("3.") or version in {"2.0", "2"}):
-            problem, remedy = (
-                f"unsupported version of OpenAPI: {version[:40]}",
-                "egotools reads OpenAPI 3.x and Swagger 2.0",
-            )
+            problem = f"unsupported version of OpenAPI: {version[:40]}"
+            remedy = "egotools reads OpenAPI 3.x and Swagger 2.0"
             raise DocumentError(problem, subject=document.address, remedy=remedy, reason="unsupported-version")
         if not isinstance(root.get("paths"), (Mapping, type(None))):
             raise DocumentError("paths must be an object", subject=f"{document.address}#/paths", reason="wrong-type")

@@ -118,9 +118,7 @@ class SourceEntry:
     include_tags: tuple[str, ...] = ()
     exclude_tags: tuple[str, ...] = ()
     owner: str = ""
-    refresh_s: int | None = (
-        None  # seconds after which whoever runs ``sync`` reads it again; None where the file has none
-    )
+    refresh_s: int | None = None  # seconds after which it should be read again, by whoever runs ``sync``
     description: str = ""
     aliases: tuple[str, ...] = ()  # other names of the system
 

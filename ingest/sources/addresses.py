@@ -73,10 +73,8 @@ _STORE = frozenset(
 class Found(NamedTuple):
     """The documents of some addresses."""
 
-    # Each file once a source, sorted by address; live documents without a name have no namespace yet.
-    documents: list[Document]
-    # A record for each address that cannot be opened: a missing path, an unreadable folder, a pattern without a match.
-    rejected: list[RejectedRecord]
+    documents: list[Document]  # each file once a source, sorted by address; live ones may have no namespace yet
+    rejected: list[RejectedRecord]  # for each address that cannot be opened, and each pattern without a match
     sources: tuple[SourceEntry, ...] = ()  # the named sources, sorted by name
     shown: tuple[str, ...] = ()  # the addresses as they may be shown, in the order given
 

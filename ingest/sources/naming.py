@@ -31,8 +31,7 @@ class DocumentRead:
     left_out: int = 0  # number of tools that its source leaves out
     # (key, pattern) of its source that match none of its tools; None where it has no tools or no source.
     unmatched: frozenset[tuple[str, str]] | None = None
-    # Where a key or a password was taken out of a tool, ``tool id: field``.
-    secrets: list[str] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=list)  # where a secret was taken out of a tool, ``tool id: field``
     seconds: float = 0.0  # how long it took to read
     tools: list[Tool] = field(default_factory=list)
     rejected: list[RejectedRecord] = field(default_factory=list)

@@ -73,8 +73,7 @@ class Operation:
     # The inputs with their places; or the JSON Schema of all arguments, which then have none; None for no schema.
     inputs: Sequence[CallInput] | Mapping[str, Any] | None = None
     values: Any = None  # schema of further arguments (``additionalProperties``), or None
-    # None where the document says nothing of the answer; the error where that cannot be read.
-    output: Output | Exception | None = None
+    output: Output | Exception | None = None  # None where nothing is said of it; the error where it cannot be read
     depends_on: tuple[Dependency, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     call: Call | None = None

@@ -54,10 +54,8 @@ class Value:
 class Access:
     """The references of one source."""
 
-    # Environment variables of the process of an MCP server or a Python module.
-    env: Mapping[str, Value] = field(default_factory=dict)
-    # Headers of HTTP requests; they go to the host of the address alone.
-    headers: Mapping[str, Value] = field(default_factory=dict)
+    env: Mapping[str, Value] = field(default_factory=dict)  # variables of the process of an MCP server or Python module
+    headers: Mapping[str, Value] = field(default_factory=dict)  # of HTTP requests; for the host of the address alone
     target: Value | None = None  # the command or the address where it has references itself, else None
 
     def resolved_env(self) -> dict[str, str]:

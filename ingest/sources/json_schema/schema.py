@@ -46,8 +46,7 @@ class View:
     bounds: tuple[tuple[str, float], ...] = ()  # the keywords that bound the value, and their numbers
     read_only: bool = False
     write_only: bool = False
-    # The ``$ref``s of this type; not those of several types that an ``allOf`` combines.
-    refs: frozenset[str] = frozenset()
+    refs: frozenset[str] = frozenset()  # the ``$ref``s of this type; not those of several that ``allOf`` combines
 
     @property
     def is_list(self) -> bool:

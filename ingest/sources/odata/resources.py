@@ -43,8 +43,7 @@ class Resource:
     bindings: Mapping[str, str]  # map from navigation property to its target
     limits: tuple[Annotations, ...]  # capability annotations, the most specific first
     read_only: bool = False  # whether it has tools that find and read only
-    # Whether it is behind a navigation property that does not contain it: its entities have no path below it.
-    linked: bool = False
+    linked: bool = False  # whether it is behind a link that does not contain it: its entities have no path below it
 
     @property
     def noun(self) -> str:

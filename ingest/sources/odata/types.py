@@ -54,8 +54,7 @@ class Navigation:
     type: str  # qualified name of the target type
     many: bool = False  # whether the target is a collection
     contained: bool = False  # whether the target entities exist only inside this entity (``ContainsTarget``)
-    # (own property, property of the target) that the referential constraint makes equal.
-    pairs: tuple[tuple[str, str], ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()  # (own property, property of the target) that a constraint makes equal
     annotations: Annotations = field(default_factory=dict)
 
 
@@ -92,8 +91,7 @@ class ODataOperation:
 
     name: str
     method: str
-    # The name with its namespace, by which a bound operation is called; empty for a function import of v2.
-    qualified: str = ""
+    qualified: str = ""  # the name by which a bound operation is called; empty for a function import of v2
     parameters: tuple[Property, ...] = ()
     binding: str = ""  # type of the binding parameter (the first) of a bound operation, or empty
     returns: str = ""  # return type, or empty

@@ -93,12 +93,10 @@ class HttpRequest(NamedTuple):
     """The request of an operation."""
 
     inputs: list[CallInput]  # path, query, header and form parameters, then the members of the body; names are unique
-    # The place of each input; where the body takes further members, the argument ``*`` is the place of these.
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Argument, ...]  # the place of each input, and of ``*`` where the body takes further members
     media_type: str  # of the body; empty without one
     values: Any  # schema of further members of the body (``additionalProperties``), or None
-    # (name, location) of the required parameters that are credentials; they are no inputs.
-    credentials: list[tuple[str, str]]
+    credentials: list[tuple[str, str]]  # (name, location) of required parameters that are credentials, no inputs
 
 
 class MediaType(NamedTuple):

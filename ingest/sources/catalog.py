@@ -242,10 +242,7 @@ def _shown(record: RejectedRecord, secrets: tuple[str, ...] = ()) -> RejectedRec
 
 
 def _report_unmatched(reads: Sequence[DocumentRead]) -> None:
-    """Add a record for each pattern of a source that matches no tool in any of its documents, to the first of these.
-
-    That of an exclusion is no fault.
-    """
+    """Add a record for each pattern of a source that matches no tool of it, to its first document; that of an exclusion is no fault."""
     by_source: defaultdict[str, list[tuple[DocumentRead, frozenset[tuple[str, str]]]]] = defaultdict(list)
     for read in reads:
         if read.document.source is not None and read.unmatched is not None:

@@ -110,10 +110,7 @@ def _system_certificates() -> ssl.SSLContext:
 
 
 def _proxy_of(url: httpx.URL) -> str:
-    """The proxy for an address by ``http_proxy``, ``https_proxy``, ``all_proxy`` and ``no_proxy``, or the operating system's; or empty.
-
-    Addresses of this machine are never sent to a proxy.
-    """
+    """The proxy for an address by the environment (``https_proxy``, ``no_proxy`` …) or the system, or empty; for this machine there is none."""
     try:
         is_this_machine = ipaddress.ip_address(url.host).is_loopback
     except ValueError:

@@ -91,10 +91,7 @@ _SHOWN = {"form": "body", "filter": "query", "argument": ""}
 
 
 class Schemas:
-    """The JSON Schemas of one document; each definition is converted once.
-
-    :param lookup: what a ``$ref`` stands for; None where each schema has its own definitions.
-    """
+    """The JSON Schemas of one document, each definition converted once; without ``lookup`` each schema has definitions of its own."""
 
     def __init__(self, lookup: Lookup | None = None) -> None:
         self._lookup = lookup
@@ -102,10 +99,7 @@ class Schemas:
         self._definitions = Definitions(lookup) if lookup is not None else None
 
     def tools(self, subject: str, read: Callable[[], Operation]) -> Iterator[Tool | RejectedRecord]:
-        """Yield the tool of an operation. One whose answer cannot be read has no outputs, and a record says so.
-
-        :param read: returns the operation; whatever error it raises, only this operation is rejected.
-        """
+        """Yield the tool of an operation, or why there is none, whatever ``read`` raises; outputs that cannot be read are a record alone."""
         try:
             operation = read()
             inputs = self._inputs(operation)

@@ -87,10 +87,7 @@ _MAX_BYTES = 2**28  # chosen, not tuned: a third of what SQLite takes as one val
 
 
 class ReadCache:
-    """What was read of files.
-
-    :param results: has the entries of earlier builds; None where there was none.
-    """
+    """What was read of files; ``results`` has the entries of earlier builds, or is None."""
 
     def __init__(self, results: ResultCache | None) -> None:
         self._results = results
@@ -165,9 +162,7 @@ class ReadCache:
             self.unwritten[_key(document)] = header + b"\n" + body
 
     def write(self, results: ResultCache) -> None:
-        """Write the new entries, each in the place of an older one. Apart from :meth:`put`: the store of a build is made after its
-        documents are read.
-        """
+        """Write the new entries, each in the place of an older one, once the store of the build is made."""
         for key, entry in self.unwritten.items():
             results.put(_KIND, key, entry)
         self.unwritten.clear()

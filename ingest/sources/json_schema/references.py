@@ -18,10 +18,7 @@ from ontology.errors import DocumentError
 
 
 def _absolute(base: str, ref: str) -> str:
-    """A reference as an absolute URI, or as it is where it is no valid one (``//[``).
-
-    A fragment is added to any base, also to one of a scheme without paths (``urn:``).
-    """
+    """A reference as an absolute URI, or as it is where it is no valid one (``//[``); a fragment is added to any base, also to ``urn:``."""
     if ref.startswith("#"):
         return f"{base}{ref}"
     try:

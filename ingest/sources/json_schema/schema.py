@@ -137,10 +137,7 @@ def dangling_reference(ref: str, *, subject: str, why: str = "") -> DocumentErro
 
 
 def local_lookup(schema: Any) -> Lookup:
-    """Return a function that resolves ``#/…`` references inside one schema.
-
-    It raises DocumentError when a reference cannot be resolved or points outside the schema.
-    """
+    """Return what resolves ``#/…`` references inside one schema, and raises DocumentError for any other."""
 
     def lookup(ref: str) -> Mapping[str, Any]:
         node = schema if ref.startswith("#") else None

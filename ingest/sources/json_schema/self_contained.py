@@ -216,10 +216,7 @@ class Definitions:
 def self_contained(
     schema: Any, lookup: Lookup, *, output: bool = False, definitions: Definitions | None = None
 ) -> SelfContained:
-    """The schema with everything it refers to.
-
-    :param output: whether it is a schema of answers (``writeOnly`` fields are left out) or of requests (``readOnly`` ones are).
-    """
+    """The schema with everything it refers to: of answers (``output``) without ``writeOnly`` fields, of requests without ``readOnly`` ones."""
     definitions = definitions or Definitions(lookup)
     hidden = "writeOnly" if output else "readOnly"
     writer = _Writer(definitions, hidden)
@@ -276,10 +273,7 @@ class _Writer:
         return _with_null(written, source)
 
     def _in_context(self, source: Mapping[str, Any], outer: _Context) -> tuple[Mapping[str, Any], _Context]:
-        """The schema and the context of its parts.
-
-        A reference is written out where its target requires a field that is left out, or leads back to what is being written.
-        """
+        """The schema and the context of its parts, a reference written out where its target requires what is left out, or leads back."""
         context = outer._replace(hidden=outer.hidden | self._left_out(source))
         ref = source.get("$ref")
         if not isinstance(ref, str):

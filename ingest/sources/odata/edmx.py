@@ -241,10 +241,7 @@ class _Parser:
         return f"{self._qualify(head)}({inner}){path}"
 
     def _inline(self, element: Element) -> dict[str, Any]:
-        """The annotations inside an element by their short terms, ``Core.Description`` for ``Org.OData.Core.V1.Description``.
-
-        Those with a qualifier, for special clients, are left out.
-        """
+        """The annotations inside an element by short term (``Core.Description``), without those with a qualifier, for special clients."""
         found: dict[str, Any] = {}
         for child in _children(element, "Annotation"):
             term = child.get("Term", "")

@@ -165,10 +165,7 @@ def _contained(types: ServiceTypes, owner: Resource) -> list[Resource]:
 
 
 def _linked(types: ServiceTypes, owner: Resource) -> list[Resource]:
-    """The collections that an entity is linked with, without those that a filter on their own set finds as well.
-
-    So it is where the target has its own set, and a property that both types have, a key of one of them, says what belongs together.
-    """
+    """The collections that an entity is linked with, without those that a filter on their own set finds as well, by a key in both types."""
     links: list[Navigation] = []
     try:
         own = {each.name for each in types.properties(owner.type)}

@@ -113,10 +113,7 @@ def _collections_of(resources: Sequence[Resource]) -> dict[str, Resource]:
 
 
 def _overloads_of(types: ServiceTypes) -> dict[str, list[ODataOperation]]:
-    """Map from tool id to the overloads with one binding. The id of a bound operation begins with its entity: ``message.reply``.
-
-    Types with the same short name keep the different part of their namespaces.
-    """
+    """Map from tool id, ``message.reply`` where bound to an entity, to overloads; entities of one name keep what differs of their namespaces."""
     operations, names = types.service.operations, types.service.types
     counts = Counter(name.rpartition(".")[2] for name in names)
     namespaces = [name.split(".")[:-1] for name in names]

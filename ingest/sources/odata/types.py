@@ -174,10 +174,7 @@ _MAX_DEEP_INSERT = 400
 
 
 def primitive_schema(edm_type: str, facets: Property, *, version: str, literal: bool = False) -> dict[str, Any]:
-    """The JSON Schema of a value of ``Edm.…``; of an unknown primitive type any value is accepted.
-
-    :param literal: whether it is part of a URL (a key, a filter, a parameter of a function), not of a JSON text.
-    """
+    """The JSON Schema of a value of ``Edm.…`` in JSON or, ``literal``, in a URL; of an unknown primitive type any value is accepted."""
     name = edm_type.rpartition(".")[2]
     shape = name.lower()
     if name in _PRIMITIVES:
@@ -206,10 +203,7 @@ def primitive_schema(edm_type: str, facets: Property, *, version: str, literal: 
 
 
 class ServiceTypes:
-    """The types of one service.
-
-    Every method that looks up a type raises DocumentError when the type is not defined.
-    """
+    """The types of one service; what looks up a type raises DocumentError where it is not defined."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -252,10 +246,7 @@ class ServiceTypes:
         return "" if is_collection(name) else self.service.aliases.get(name, name)
 
     def value(self, property_: Property, *, literal: bool = False) -> dict[str, Any]:
-        """The JSON Schema of a property or a parameter.
-
-        :param literal: whether it is part of a URL, where null is no value, not of a JSON text.
-        """
+        """The JSON Schema of a property or a parameter in JSON or, ``literal``, in a URL, where null is no value."""
         inner = self._item(property_, literal)
         if property_.nullable and not literal:
             inner["nullable"] = True
@@ -321,10 +312,7 @@ class ServiceTypes:
         return {**target, FLAT: {"type": "null"}}
 
     def answer(self, type_: str, name: str = "") -> dict[str, Any]:
-        """The successful answer that has values of a type, in the envelope of the version.
-
-        :param name: of the function that returns it; empty for an entity set or an entity.
-        """
+        """The successful answer that has values of a type, in the envelope of the version; ``name`` is that of the function that returns it."""
         single = item_type(type_)
         is_v2, is_structured = self.service.version == "v2", self.is_structured(single)
         value = self.entity(single) if is_structured else self._item(Property(name="value", type=single), literal=False)

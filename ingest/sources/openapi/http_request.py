@@ -151,10 +151,7 @@ def media_type_of(holder: Mapping[str, Any]) -> MediaType:
 
 
 def _declared(operation: HttpOperation, references: References) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """The parameters by name and location; those of the operation take the place of those of its path.
-
-    Names of headers differ in more than case, and a variable has the case that it has in the path.
-    """
+    """The parameters by name and location, spelled as their path has them; those of the operation take the place of those of its path."""
     declared: dict[tuple[str, str], Mapping[str, Any]] = {}
     spelled = {("path", name.lower()): name for name in _TEMPLATE.findall(operation.path)}
     exact = set(spelled.values())
@@ -199,10 +196,7 @@ def _consumed(operation: HttpOperation, root: Mapping[str, Any], default: str) -
 def _body(
     schema: Mapping[str, Any], holder: Mapping[str, Any], content: Any, location: str, references: References
 ) -> tuple[list[CallInput], Any]:
-    """The members of an object, else the whole body as one input; alternatives (``oneOf``) are not torn apart.
-
-    :param content: what the document says of this media type: the styles of the fields of a form (``encoding``).
-    """
+    """The members of an object, in the styles that ``content`` gives them, else the whole body; alternatives (``oneOf``) are not torn apart."""
     view = view_of(schema, references.lookup)
     parts = parts_of(schema, references.lookup, ("allOf",))
     if not view.properties or any(len(as_list(part.get(key))) > 1 for part in parts for key in ("oneOf", "anyOf")):
@@ -232,10 +226,7 @@ _SUCCESS = re.compile(r"^2(\d\d|XX)$", re.IGNORECASE)
 
 
 def answer_of(operation: HttpOperation, references: References) -> MediaType:
-    """The media type of the first of 200, 201, other 2xx, ``default`` that has one, and the schema of the first that has one.
-
-    The media type is empty and the schema None where no answer has one.
-    """
+    """The media type of the first of 200, 201, other 2xx, ``default`` that has one, and the schema of the first that has one; or none."""
     found: list[MediaType] = []
     for response in success_responses(operation.body, references):
         media = media_type_of(response)

@@ -137,10 +137,7 @@ def _all_below(name: str, below: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _operations(references: References, address: str) -> Iterator[HttpOperation | RejectedRecord]:
-    """Yield the operations in document order, each with an id of its own.
-
-    The id is the ``operationId``, else method and path; of two with one ``operationId`` the later has method and path too.
-    """
+    """Yield the operations in document order; the id is the ``operationId`` where it is free, else method and path."""
     taken: set[str] = set()
     for path, item in (references.root.get("paths") or {}).items():
         if not str(path).startswith("/"):

@@ -48,10 +48,7 @@ class PythonSource(Source):
         return not document.has_content and document.address.startswith(self.live_prefixes)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield one tool for the named callable, or for each public function of the module, read in a process of its own.
-
-        :raises DocumentError: as :func:`read_module`.
-        """
+        """Yield one tool for the named callable, or for each public function of the module; raises as :func:`read_module`."""
         yield from read_module(document.address, env=document.access.resolved_env())
 
 

@@ -203,10 +203,7 @@ _THINGS = frozenset(
 
 
 def _why_no_tool(row: Mapping[str, Any], *, alone: bool) -> str:
-    """Return why a row with a name is no tool, as the end of a sentence; empty for a tool.
-
-    :param alone: whether the row is a whole document. A file with one name and one description is a package or a configuration.
-    """
+    """Return why a row with a name is no tool, as the end of a sentence, or nothing; ``alone`` in its file a description does not make one."""
     if any(row.get(key) is not None for key in _STRUCTURE):
         return ""
     description = row.get("description")

@@ -322,9 +322,7 @@ def parse_yaml(text: str, *, subject: str) -> Any:
 
 
 def _expanded_size(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """Return the number of values below a node with every alias and merge key expanded. Aliases share one node in memory, but a merge
-    copies it, and a walk over the tree visits every copy.
-    """
+    """Return the number of values below a node with every alias and merge key expanded: a merge copies a node, a walk visits every copy."""
     key = id(node)
     if key not in sizes:
         sizes[key] = 0  # while it is open

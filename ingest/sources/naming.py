@@ -112,9 +112,7 @@ _REMEDY_OF_IDS = "Give these tools other ids."
 def settle_names(reads: Sequence[DocumentRead], sources: Sequence[SourceEntry]) -> None:
     """Set the namespace of every tool, take out what documents say of names that the operator gave, and bind credentials to servers.
 
-    What is decided does not depend on the order of the documents. Tools are rejected, and what is ignored is recorded, in place.
-
-    :param sources: the named sources, also those of which nothing was read.
+    What is decided does not depend on the order of the documents. ``sources`` are the named ones, also those of which nothing was read.
     """
     for read in reads:
         _take_hints_out(read, sources)
@@ -271,9 +269,7 @@ def assign_namespaces(documents: Sequence[Document], sources: Sequence[SourceEnt
 
 
 def name_live_documents(reads: Sequence[DocumentRead], sources: Sequence[SourceEntry]) -> None:
-    """Set the namespace of each live document to the name that it gives itself, outside of those of others; several of one name get
-    numbers.
-    """
+    """Set the namespace of each live document to the name that it gives itself, outside of those of others; with a number where it is taken."""
     taken = {read.document.namespace for read in reads if read.document.namespace}
     taken |= {entry.namespace for entry in sources}
     taken |= {start for name in taken for start in _starts(name)}

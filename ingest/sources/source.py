@@ -33,10 +33,7 @@ class RejectedRecord:
 
     @classmethod
     def of_error(cls, subject: str, error: Exception, kept: str = "") -> RejectedRecord:
-        """Return the record of a part that cannot be read because of an error, whichever: the other parts are read.
-
-        :param kept: a sentence that says what is kept all the same.
-        """
+        """Return the record of a part that cannot be read, whatever the error: the others are read. ``kept`` says what is kept of it."""
         if isinstance(error, DocumentError):
             where = f" at {error.subject}" if error.subject not in error.problem and error.subject != subject else ""
             remedy = f" {error.remedy}." if error.remedy else ""

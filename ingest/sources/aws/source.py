@@ -127,11 +127,7 @@ class AwsSource(Source):
         return isinstance(data, Mapping) and {"metadata", "operations", "shapes"} <= data.keys()
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield one tool for each operation.
-
-        :raises DocumentError: for a model without operations, or an unknown service.
-        :raises MissingExtraError: for an ``aws:`` address when botocore is not installed.
-        """
+        """Yield one tool for each operation."""
         address = document.address
         # The name of the service in botocore; a file has none.
         service = "" if document.has_content else address.removeprefix(_LIVE)

@@ -44,11 +44,7 @@ class GoogleDiscoverySource(Source):
         return bool(_HINT.search(document.head)) and as_mapping(document.data_or_none).get("kind") == _KIND_NAME
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the methods of all resources; ids are those of the methods.
-
-        :raises DocumentError: for a document without methods, an unknown API.
-        :raises MissingExtraError: for an address without the extra ``google``.
-        """
+        """Yield one tool for each method of all resources; ids are those of the methods."""
         address = document.address
         if document.has_content:
             data = document.data

@@ -63,11 +63,7 @@ class McpSource(Source):
         return any(isinstance(row, Mapping) and "inputSchema" in row for row in rows)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield the tools in the server's order.
-
-        :raises DocumentError: when the file cannot be parsed, or the server cannot be started or reached, fails or is too slow.
-        :raises MissingExtraError: for a live server when the SDK is not installed.
-        """
+        """Yield the tools in the server's order."""
         pages: Iterable[Row]
         service, cursor, schemas = "", None, Schemas()
         if not document.has_content:

@@ -49,10 +49,7 @@ class ODataSource(Source):
         return document.suffix in {".edmx", ".csdl"} or bool(_ROOT.search(document.head.replace("\0", "")))
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield the tools of all entity sets, those of the operations, those of nested entities, then the rejected records.
-
-        :raises DocumentError: for XML that is invalid or declares entities, and XML without a schema.
-        """
+        """Yield the tools of all entity sets, those of the operations, those of nested entities, then the rejected records."""
         service = parse_edmx(document)
         types = ServiceTypes(service)
         schemas = Schemas(partial(types.entity, expanded=False))

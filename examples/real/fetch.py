@@ -19,7 +19,7 @@ from typing import Any
 
 from examples.real.archives import Run, members, obtain, run
 from examples.real.listed import LIST, Archive, ListedDocument, ListedServer, read_list
-from ingest.sources.mcp.live import list_tools
+from ingest.sources.mcp.source import list_tools
 from ontology.errors import EgotoolsError
 from ontology.files import write_file
 

@@ -11,13 +11,4 @@ from ingest.sources.catalog import Catalog, DocumentReport, read_catalog
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord, Source
 
-__all__ = [
-    "SOURCES",
-    "Catalog",
-    "Document",
-    "DocumentReport",
-    "RejectedRecord",
-    "Source",
-    "read_catalog",
-    "source_for",
-]
+__all__ = ["SOURCES", "Catalog", "Document", "DocumentReport", "RejectedRecord", "Source", "read_catalog", "source_for"]

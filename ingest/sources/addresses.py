@@ -71,19 +71,12 @@ _STORE = frozenset(
 
 
 class Found(NamedTuple):
-    """The documents of some addresses.
+    """The documents of some addresses."""
 
-    :param documents: each file once a source, sorted by address; live documents without a name have no namespace yet.
-    :param rejected: a record for each address that cannot be opened: a missing path, an unreadable folder, a pattern
-        without a match.
-    :param sources: the named sources, sorted by name.
-    :param shown: the addresses as they may be shown, in the order given.
-    """
-
-    documents: list[Document]
-    rejected: list[RejectedRecord]
-    sources: tuple[SourceEntry, ...] = ()
-    shown: tuple[str, ...] = ()
+    documents: list[Document]  # each file once a source, sorted by address; live ones may have no namespace yet
+    rejected: list[RejectedRecord]  # for each address that cannot be opened, and each pattern without a match
+    sources: tuple[SourceEntry, ...] = ()  # the named sources, sorted by name
+    shown: tuple[str, ...] = ()  # the addresses as they may be shown, in the order given
 
 
 def find_documents(addresses: Sequence[str]) -> Found:
@@ -95,11 +88,8 @@ def find_documents(addresses: Sequence[str]) -> Found:
     :raises InvalidArgumentError: when two sources have one name, and for an empty address.
     """
     if not all(address.strip() for address in addresses):
-        raise InvalidArgumentError(
-            "an address is empty",
-            subject="ADDRESS",
-            remedy="A variable of the shell may not be set; write . for the current folder",
-        )
+        remedy = "A variable of the shell may not be set; write . for the current folder"
+        raise InvalidArgumentError("an address is empty", subject="ADDRESS", remedy=remedy)
     unnamed, entries = _split_named(addresses)
     by_identity: dict[tuple[str, str], Document] = {}
     rejected: list[RejectedRecord] = []
@@ -113,11 +103,8 @@ def find_documents(addresses: Sequence[str]) -> Found:
                 by_identity.setdefault((entry.name if entry else "", identity), item)
     documents = sorted(by_identity.values(), key=lambda each: (each.address, each.source.name if each.source else ""))
     assign_namespaces(documents, entries)
-    shown = (
-        *map(redacted_address, unnamed),
-        *(f"{entry.name}={redacted_address(entry.location)}" for entry in entries),
-    )
-    return Found(documents, rejected, entries, shown)
+    named = (f"{entry.name}={redacted_address(entry.location)}" for entry in entries)
+    return Found(documents, rejected, entries, (*map(redacted_address, unnamed), *named))
 
 
 def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry, ...]]:
@@ -135,15 +122,13 @@ def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry
     seen: set[str] = set()
     for name in (text for entry in entries for text in {entry.name, entry.namespace}):
         if name in seen:
-            raise InvalidArgumentError(
-                f"two sources have the name or namespace {name!r}", subject=name, remedy="Give each a name of its own"
-            )
+            problem = f"two sources have the name or namespace {name!r}"
+            raise InvalidArgumentError(problem, subject=name, remedy="Give each a name of its own")
         seen.add(name)
     return unnamed, tuple(sorted(entries, key=lambda entry: entry.name))
 
 
 def _expand(address: str, source: SourceEntry | None) -> Iterator[Document | RejectedRecord]:
-    """Yield the documents of one address."""
     path = Path(address)
     if address.startswith(LIVE_PREFIXES):
         yield Document(address, source=source)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ingest.sources.addresses import find_documents, source_for
-from ingest.sources.document import Document
-from ingest.sources.file_state import OUTSIDE, FileState
+from ingest.sources.document import OUTSIDE, Document, FileState
 from ingest.sources.naming import (
     FOREIGN_NAMESPACE,
     HINT_IGNORED,
@@ -32,50 +31,6 @@ from ontology.tool import NamedSource, Tool
 
 EXCLUDES_NOTHING: Final = "excludes-nothing"
 """The reason of a record that is a warning: also under ``strict`` no error."""
-
-
-def _select(read: DocumentRead, entry: SourceEntry) -> None:
-    """Leave out the tools that a source does not want, and dependencies on them; note which of its patterns match no tool."""
-    tools = read.tools
-    texts = {tool.id: ((tool.id, tool.name), _tags(tool.metadata)) for tool in tools}
-    kept = [tool for tool in tools if _is_kept(entry, *texts[tool.id])]
-    remaining = {name for tool in kept for name in (tool.id, tool.name)}
-    left_out = {name for tool in tools for name in (tool.id, tool.name)} - remaining
-    read.left_out = len(tools) - len(kept)
-    read.tools = [
-        replace(
-            tool,
-            metadata={**tool.metadata, **entry.metadata},
-            depends_on=tuple(one for one in tool.depends_on if one.tool not in left_out),
-        )
-        for tool in kept
-    ]
-    if tools:
-        all_texts = [[text for pair in texts.values() for text in pair[side]] for side in (0, 1)]
-        read.unmatched = frozenset(
-            (key, pattern)
-            for key in ("include", "exclude", "include_tags", "exclude_tags")
-            for pattern in getattr(entry, key)
-            if not _matches(all_texts[key.endswith("_tags")], [pattern])
-        )
-
-
-def _is_kept(entry: SourceEntry, names: Iterable[str], tags: Iterable[str]) -> bool:
-    return (
-        (not entry.include or _matches(names, entry.include))
-        and (not entry.include_tags or _matches(tags, entry.include_tags))
-        and not _matches(names, entry.exclude)
-        and not _matches(tags, entry.exclude_tags)
-    )
-
-
-def _matches(texts: Iterable[str], patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(text, pattern) for text in texts for pattern in patterns)
-
-
-def _tags(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    tags = metadata.get("tags")
-    return tuple(map(str, tags)) if isinstance(tags, (list, tuple)) else ()
 
 
 _MAX_LISTED = 20
@@ -187,41 +142,6 @@ def read_catalog(
     return catalog
 
 
-def _unread(sources: Sequence[SourceEntry], reads: Sequence[DocumentRead]) -> dict[str, str]:
-    """Return why sources could not be read as a whole; one without any document may be on a disk that is not there."""
-    unread: dict[str, str] = {}
-    for entry in sources:
-        own = [read for read in reads if read.document.source == entry]
-        faults = [_shown(record) for read in own for record in read.rejected if record.reason not in _READ]
-        if faults or not own:
-            unread[entry.name] = f"{faults[0].subject}: {faults[0].detail}" if faults else "no document is there"
-    return unread
-
-
-def _report(read: DocumentRead) -> DocumentReport:
-    return DocumentReport(
-        address=printable(read.document.address),
-        format=read.format,
-        tools=len(read.tools),
-        rejected=len(read.rejected),
-        source=read.document.source.name if read.document.source is not None else "",
-        left_out=read.left_out,
-        secrets=tuple(read.secrets),
-        seconds=round(read.seconds, 3),
-    )
-
-
-def _shown(record: RejectedRecord, secrets: tuple[str, ...] = ()) -> RejectedRecord:
-    """Return the record as any terminal and file can hold it: cut, and without what is known to be secret."""
-    subject = _cut(record.subject, secrets, _MAX_SUBJECT_CHARS)
-    return replace(record, subject=subject, detail=_cut(record.detail, secrets, _MAX_DETAIL_CHARS))
-
-
-def _cut(text: str, secrets: tuple[str, ...], limit: int) -> str:
-    shown = redact(printable(text[:_MAX_SEARCHED_CHARS]), secrets)
-    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
-
-
 def _read(document: Document, cache: ReadCache | None) -> DocumentRead:
     """Read all tools of a document, or take them from the cache; a document that cannot be read gives a rejected record."""
     started = time.perf_counter()
@@ -231,7 +151,11 @@ def _read(document: Document, cache: ReadCache | None) -> DocumentRead:
     if read is None:
         read = DocumentRead(document=document)
         read_tools(document, read)
-        _take_secrets_out(read, secrets)
+        for number, tool in enumerate(read.tools):
+            cleaned = without_secrets(tool, secrets)
+            if cleaned is not tool:
+                read.tools[number] = cleaned
+                read.secrets += [f"{cleaned.id}: {place}" for place in secret_places(tool, cleaned)]
         if cache is not None and state is not None:
             cache.put(read, state)
     if document.source is not None:
@@ -258,36 +182,82 @@ def read_tools(document: Document, read: DocumentRead) -> None:
         read.rejected.append(RejectedRecord.of_error(subject or document.address, error))
 
 
-def _take_secrets_out(read: DocumentRead, secrets: tuple[str, ...]) -> None:
-    """Replace the tools by tools without secrets, and note where there were any."""
-    for number, tool in enumerate(read.tools):
-        cleaned = without_secrets(tool, secrets)
-        if cleaned is not tool:
-            read.tools[number] = cleaned
-            read.secrets += [f"{cleaned.id}: {place}" for place in secret_places(tool, cleaned)]
+def _select(read: DocumentRead, entry: SourceEntry) -> None:
+    """Leave out the tools that a source does not want, and dependencies on them; note which of its patterns match no tool."""
+
+    def matches(texts: Iterable[str], patterns: Sequence[str]) -> bool:
+        return any(fnmatchcase(text, pattern) for text in texts for pattern in patterns)
+
+    texts: dict[str, tuple[list[str], list[str]]] = {}
+    for tool in read.tools:
+        tags = tool.metadata.get("tags")
+        texts[tool.id] = [tool.id, tool.name], [*map(str, tags)] if isinstance(tags, (list, tuple)) else []
+    kept: list[Tool] = []
+    for tool in read.tools:
+        names, tags = texts[tool.id]
+        wanted = not entry.include or matches(names, entry.include)
+        wanted &= not entry.include_tags or matches(tags, entry.include_tags)
+        if wanted and not matches(names, entry.exclude) and not matches(tags, entry.exclude_tags):
+            kept.append(tool)
+    if read.tools:
+        all_names, all_tags = ([text for pair in texts.values() for text in pair[side]] for side in (0, 1))
+        read.unmatched = frozenset(
+            (key, pattern)
+            for key in ("include", "exclude", "include_tags", "exclude_tags")
+            for pattern in getattr(entry, key)
+            if not matches(all_tags if key.endswith("_tags") else all_names, [pattern])
+        )
+    left_out = {name for tool in read.tools for name in (tool.id, tool.name)}
+    left_out -= {name for tool in kept for name in (tool.id, tool.name)}
+    read.left_out = len(read.tools) - len(kept)
+    read.tools = []
+    for tool in kept:
+        depends_on = tuple(one for one in tool.depends_on if one.tool not in left_out)
+        read.tools.append(replace(tool, metadata={**tool.metadata, **entry.metadata}, depends_on=depends_on))
+
+
+def _report(read: DocumentRead) -> DocumentReport:
+    return DocumentReport(
+        address=printable(read.document.address),
+        format=read.format,
+        tools=len(read.tools),
+        rejected=len(read.rejected),
+        source=read.document.source.name if read.document.source is not None else "",
+        left_out=read.left_out,
+        secrets=tuple(read.secrets),
+        seconds=round(read.seconds, 3),
+    )
+
+
+def _shown(record: RejectedRecord, secrets: tuple[str, ...] = ()) -> RejectedRecord:
+    """Return the record as any terminal and file can hold it: cut, and without what is known to be secret."""
+
+    def cut(text: str, limit: int) -> str:
+        shown = redact(printable(text[:_MAX_SEARCHED_CHARS]), secrets)
+        return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+    return replace(
+        record, subject=cut(record.subject, _MAX_SUBJECT_CHARS), detail=cut(record.detail, _MAX_DETAIL_CHARS)
+    )
 
 
 def _report_unmatched(reads: Sequence[DocumentRead]) -> None:
-    """Add a record for each pattern of a source that matches no tool in any of its documents, to the first of these.
-
-    That of an exclusion is no fault.
-    """
-    by_source: dict[str, list[DocumentRead]] = {}
+    """Add a record for each pattern of a source that matches no tool of it, to its first document; that of an exclusion is no fault."""
+    by_source: defaultdict[str, list[tuple[DocumentRead, frozenset[tuple[str, str]]]]] = defaultdict(list)
     for read in reads:
         if read.document.source is not None and read.unmatched is not None:
-            by_source.setdefault(read.document.source.name, []).append(read)
+            by_source[read.document.source.name].append((read, read.unmatched))
     for name, own in by_source.items():
-        for key, pattern in sorted(frozenset.intersection(*(read.unmatched or frozenset() for read in own))):
+        for key, pattern in sorted(frozenset.intersection(*(unmatched for _, unmatched in own))):
             reason: RejectionReason = "no-match" if key.startswith("include") else EXCLUDES_NOTHING
             detail = f"The pattern {pattern!r} of {key} matches no tool; case counts."
-            own[0].rejected.append(RejectedRecord(f"source {name}", reason, detail))
+            own[0][0].rejected.append(RejectedRecord(f"source {name}", reason, detail))
 
 
 def _drop_referenced(reads: Sequence[DocumentRead]) -> None:
     """Remove the record of an unknown format for files that another document references (schemas in ``common.yaml``)."""
-    referenced = {
-        state.target for read in reads for state in read.document.references.values() if state.kind != OUTSIDE
-    }
+    states = (state for read in reads for state in read.document.references.values())
+    referenced = {state.target for state in states if state.kind != OUTSIDE}
     for read in reads:
         path = read.document.path
         unknown = not read.format and [record.reason for record in read.rejected] == ["unknown-format"]
@@ -296,22 +266,28 @@ def _drop_referenced(reads: Sequence[DocumentRead]) -> None:
             read.counted = False
 
 
+def _unread(sources: Sequence[SourceEntry], reads: Sequence[DocumentRead]) -> dict[str, str]:
+    """Return why sources could not be read as a whole; one without any document may be on a disk that is not there."""
+    unread: dict[str, str] = {}
+    for entry in sources:
+        own = [read for read in reads if read.document.source == entry]
+        faults = [_shown(record) for read in own for record in read.rejected if record.reason not in _READ]
+        if faults or not own:
+            unread[entry.name] = f"{faults[0].subject}: {faults[0].detail}" if faults else "no document is there"
+    return unread
+
+
 def _check(catalog: Catalog, shown: Sequence[str], *, strict: bool) -> None:
     found = _listed([f"{record.subject}: {record.detail.rstrip('.')}" for record in catalog.rejected], "; ")
     tried = _listed(shown, ", ")
     if not catalog.tools:
-        raise CatalogError(
-            f"no tool was found ({found})" if found else "no tool was found",
-            subject=tried or "no address",
-            remedy="Name files, folders or live addresses that describe tools",
-        )
+        problem = f"no tool was found ({found})" if found else "no tool was found"
+        remedy = "Name files, folders or live addresses that describe tools"
+        raise CatalogError(problem, subject=tried or "no address", remedy=remedy)
     faults = [record for record in catalog.rejected if record.reason not in _WARNINGS]
     if strict and faults:
-        raise CatalogError(
-            f"{len(faults)} rejected: {found}",
-            subject=tried,
-            remedy="Correct them, or leave strict out to go on without them",
-        )
+        remedy = "Correct them, or leave strict out to go on without them"
+        raise CatalogError(f"{len(faults)} rejected: {found}", subject=tried, remedy=remedy)
 
 
 def _listed(texts: Sequence[str], separator: str) -> str:

@@ -38,70 +38,35 @@ def run_async(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         return pool.submit(asyncio.run, coroutine).result()
 
 
-class OriginHeaders(httpx.AsyncBaseTransport):
-    """Adds headers to the requests to one origin (scheme, host and port).
-
-    The client never sees the headers, so it cannot take them along to another address or log them.
-
-    :param inner: sends the requests.
-    :param url: the address whose origin gets the headers.
-    """
-
-    def __init__(self, inner: httpx.AsyncBaseTransport, url: str, headers: Mapping[str, str]) -> None:
-        self._inner = inner
-        self._origin = _origin(httpx.URL(url))
-        self._headers = dict(headers)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request."""
-        if self._headers and _origin(request.url) == self._origin:
-            headers = request.headers.copy()
-            headers.update(self._headers)
-            request = httpx.Request(
-                request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
-            )
-        return await self._inner.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        await self._inner.aclose()
-
-
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port
-
-
-_PROXY_SCHEMES = ("http://", "https://")
-_LAST_PORT = 65_535
 _INNER = tuple(
     map(parse_networks, (("127.0.0.0/8", "::1"), ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"), ("fc00::/7",)))
 )
 """Networks of one kind: an address in one of a group may redirect to those of its group. What is link-local is in none."""
 
 
-class HttpRoutes(httpx.AsyncBaseTransport):
-    """Sends each request, also the one after a redirect, on the route of its own host.
+class _Routes(httpx.AsyncBaseTransport):
+    """Sends one request, and those after its redirects, each on the route of its own host.
 
-    The proxies are those of ``http_proxy``, ``https_proxy``, ``all_proxy`` and ``no_proxy``, or of the operating
-    system. A setting matters only for the addresses that it is for; addresses of this machine are never sent to a proxy.
+    The first goes to the address that the operator has given, wherever that is. A redirect, which its server chooses, goes to public
+    addresses, or to networks of the kind that the first address is in; else it raises PermissionDeniedError. A proxy setting matters only
+    for the addresses that it is for. The headers go to the origin of the address alone; the client never sees them, so it cannot
+    take them along to another address or log them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self._origin, self._headers = _origin(httpx.URL(url)), headers
+        self._allowed: tuple[Network, ...] | None = None  # to which a redirect may lead, known after the first request
         self._transports: dict[tuple[bool, str], httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request.
-
-        :raises httpx.InvalidURL: when its port does not exist, or its proxy cannot be used.
-        """
-        transport, _ = self.route(request.url)
-        return await transport.handle_async_request(request)
-
-    def route(self, url: httpx.URL) -> tuple[httpx.AsyncHTTPTransport, bool]:
-        """Return what sends the requests to an address, and whether that is a proxy.
-
-        :raises httpx.InvalidURL: as :meth:`handle_async_request`.
-        """
+        url = request.url
+        if self._headers and _origin(url) == self._origin:
+            headers = request.headers.copy()
+            headers.update(self._headers)
+            stream, extensions = request.stream, request.extensions
+            request = httpx.Request(request.method, url, headers=headers, stream=stream, extensions=extensions)
+        if is_first := self._allowed is None:
+            self._allowed = await _own_networks(url)
         _check_port(url)
         proxy = _proxy_of(url)
         encrypted = url.scheme == "https" or proxy.startswith("https:")
@@ -111,41 +76,21 @@ class HttpRoutes(httpx.AsyncBaseTransport):
             verify = _system_certificates() if encrypted else False
             transport = httpx.AsyncHTTPTransport(verify=verify, proxy=proxy or None, trust_env=False)
             self._transports[encrypted, proxy] = transport
-        return transport, bool(proxy)
+        if is_first:
+            return await transport.handle_async_request(request)
+        if not proxy:
+            return await GuardedTransport(transport, self._allowed).handle_async_request(request)
+        with suppress(OSError, UnicodeError):  # the proxy may know names that this machine does not
+            await checked_numbers(url.raw_host.decode("ascii"), url.port or 0, self._allowed)
+        return await transport.handle_async_request(request)
 
     async def aclose(self) -> None:
-        """Close all connections."""
         for transport in self._transports.values():
             await transport.aclose()
 
 
-class GuardedRedirects(httpx.AsyncBaseTransport):
-    """Sends the first request to the address that the operator has given, wherever that is; a redirect, which its server chooses, goes to
-    public addresses, or to networks of the kind that the first address is in. Only for one request and its redirects.
-    """
-
-    def __init__(self) -> None:
-        self._routes = HttpRoutes()
-        self._allowed: tuple[Network, ...] | None = None
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request.
-
-        :raises PermissionDeniedError: for a redirect to another address; nothing was sent there.
-        """
-        if self._allowed is None:
-            self._allowed = await _own_networks(request.url)
-            return await self._routes.handle_async_request(request)
-        transport, is_proxy = self._routes.route(request.url)
-        if not is_proxy:
-            return await GuardedTransport(transport, self._allowed).handle_async_request(request)
-        with suppress(OSError, UnicodeError):  # the proxy may know names that this machine does not
-            await checked_numbers(request.url.raw_host.decode("ascii"), request.url.port or 0, self._allowed)
-        return await transport.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        await self._routes.aclose()
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
 
 
 async def _own_networks(url: httpx.URL) -> tuple[Network, ...]:
@@ -165,10 +110,14 @@ def _system_certificates() -> ssl.SSLContext:
 
 
 def _proxy_of(url: httpx.URL) -> str:
-    """The address of the proxy for this address, or empty."""
+    """The proxy for an address by the environment (``https_proxy``, ``no_proxy`` …) or the system, or empty; for this machine there is none."""
+    try:
+        is_this_machine = ipaddress.ip_address(url.host).is_loopback
+    except ValueError:
+        is_this_machine = url.host.lower().rstrip(".") == "localhost"
     host = f"[{url.host}]" if ":" in url.host else url.host
     target = f"{host}:{url.port}" if url.port else host
-    if _is_this_machine(url.host) or any(proxy_bypass(name) for name in (target, url.host)):
+    if is_this_machine or any(proxy_bypass(name) for name in (target, url.host)):
         return ""
     proxies = getproxies()
     proxy = proxies.get(url.scheme) or proxies.get("all") or ""
@@ -177,7 +126,7 @@ def _proxy_of(url: httpx.URL) -> str:
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     try:
         _check_port(httpx.URL(proxy))
-        if not proxy.lower().startswith(_PROXY_SCHEMES):
+        if not proxy.lower().startswith(("http://", "https://")):
             raise httpx.InvalidURL("egotools uses http and https proxies only")
     except httpx.InvalidURL as error:
         raise httpx.InvalidURL(
@@ -186,22 +135,14 @@ def _proxy_of(url: httpx.URL) -> str:
     return proxy
 
 
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower().rstrip(".") == "localhost"
-
-
 def _check_port(url: httpx.URL) -> None:
-    if url.port is not None and not 0 < url.port <= _LAST_PORT:
+    if url.port is not None and not 0 < url.port <= 65_535:
         raise httpx.InvalidURL(f"there is no port {url.port}")
 
 
+#: Maximum size of what is fetched, in bytes, before and after unpacking.
 MAX_FETCH_BYTES = 64 * 2**20
 
-_TIMEOUT_S = 30.0
-_MAX_REDIRECTS = 10
 # No content encoding, so that the limit counts the bytes sent by the server, also of a gzipped file.
 _HEADERS = {
     "Accept": "application/json, application/yaml, */*;q=0.5",
@@ -210,30 +151,22 @@ _HEADERS = {
 }
 
 
-def fetch(
-    url: str,
-    *,
-    limit: int = MAX_FETCH_BYTES,
-    timeout_s: float = _TIMEOUT_S,
-    headers: Mapping[str, str] | None = None,
-    shown: str = "",
-) -> bytes:
+def fetch(url: str, *, timeout_s: float = 30.0, headers: Mapping[str, str] | None = None, shown: str = "") -> bytes:
     """Return the body of a GET request, unpacked when gzipped.
 
-    :param limit: maximum number of bytes, before and after unpacking.
     :param timeout_s: seconds for the whole request, including redirects.
     :param headers: further headers, sent to the host of the address alone.
     :param shown: the address for errors; default: the address without credentials and query.
     :raises DocumentError: when the server cannot be reached, is too slow, answers with another status than 2xx,
-        redirects to another protocol or into a network that the address is not in itself, or sends more than ``limit``.
+        redirects to another protocol or into a network that the address is not in itself, or sends more than the limit.
     """
     logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
     shown = shown or redacted_url(url)
     try:
-        body = run_async(_get(url, limit, timeout_s, headers or {}))
-        if body[:2] == b"\x1f\x8b" and len(body) <= limit:
+        body = run_async(_get(url, timeout_s, headers or {}))
+        if body[:2] == b"\x1f\x8b" and len(body) <= MAX_FETCH_BYTES:
             with gzip.open(BytesIO(body)) as packed:
-                body = packed.read(limit + 1)
+                body = packed.read(MAX_FETCH_BYTES + 1)
     except httpx.HTTPStatusError as error:
         raise _unreachable(f"the server answers {error.response.status_code}", shown) from error
     except PermissionDeniedError as error:
@@ -248,21 +181,21 @@ def fetch(
         cause = first_cause(error)
         fault = redact(str(cause) or type(cause).__name__, secrets_in(url))
         raise _unreachable(fault, shown, "Check the address and that the server runs") from error
-    if len(body) > limit:
-        raise _unreachable(f"it is larger than {limit} bytes", shown)
+    if len(body) > MAX_FETCH_BYTES:
+        raise _unreachable(f"it is larger than {MAX_FETCH_BYTES} bytes", shown)
     return body
 
 
-async def _get(url: str, limit: int, timeout_s: float, headers: Mapping[str, str]) -> bytes:
-    """Return the body; reading stops after the first chunk that exceeds ``limit`` bytes."""
+async def _get(url: str, timeout_s: float, headers: Mapping[str, str]) -> bytes:
+    """Return the body; reading stops after the first chunk that exceeds the limit."""
     body = bytearray()
     async with (
         asyncio.timeout(timeout_s),
         httpx.AsyncClient(
-            transport=OriginHeaders(GuardedRedirects(), url, headers),
+            transport=_Routes(url, headers),
             trust_env=False,  # the routes know the proxies and the certificates
             follow_redirects=True,
-            max_redirects=_MAX_REDIRECTS,
+            max_redirects=10,
             timeout=timeout_s,
         ) as client,
         client.stream("GET", url, headers=_HEADERS) as response,
@@ -270,7 +203,7 @@ async def _get(url: str, limit: int, timeout_s: float, headers: Mapping[str, str
         response.raise_for_status()
         async for chunk in response.aiter_raw():
             body += chunk
-            if len(body) > limit:
+            if len(body) > MAX_FETCH_BYTES:
                 break
     return bytes(body)
 

@@ -8,20 +8,10 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ingest.sources.document import Document
+from ingest.sources.document import Document, parse_json
 from ingest.sources.operation import Operation, Output, Schemas
-from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
-from ingest.sources.source import (
-    DATA_SUFFIXES,
-    LINE_SUFFIXES,
-    RejectedRecord,
-    Row,
-    Source,
-    as_mapping,
-    as_text,
-    json_lines,
-)
+from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Source, as_mapping, as_text, json_lines
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
@@ -55,21 +45,13 @@ class FunctionSource(Source):
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each definition; an invalid one is rejected with its line (in a JSON list: its index)."""
-        for location, value in _rows(document):
-            if isinstance(value, RejectedRecord):
-                yield value
-            else:
-                yield from _tool(location, value)
-
-
-def _rows(document: Document) -> Iterator[Row]:
-    if document.suffix in LINE_SUFFIXES:
-        for location, value in json_lines(document):
-            values = [value] if isinstance(value, RejectedRecord) else _definitions(value)
-            yield from (Row(location, each) for each in values)
-    else:
-        for index, value in enumerate(_definitions(document.data), 1):
-            yield Row(f"{document.address}#{index}", value)
+        if document.suffix in LINE_SUFFIXES:
+            for location, value in json_lines(document):
+                for each in [value] if isinstance(value, RejectedRecord) else _definitions(value):
+                    yield from _tool(location, each)
+        else:
+            for index, value in enumerate(_definitions(document.data), 1):
+                yield from _tool(f"{document.address}#{index}", value)
 
 
 def _definitions(data: Any) -> list[Any]:
@@ -102,6 +84,9 @@ def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _tool(location: str, row: Any) -> Iterator[Tool | RejectedRecord]:
     """Yield the tool of a definition. One whose answer cannot be read has no outputs, and a record says so."""
+    if isinstance(row, RejectedRecord):
+        yield row
+        return
     if not isinstance(row, Mapping):
         yield RejectedRecord(location, "wrong-type", "A function definition must be an object.")
         return
@@ -115,11 +100,13 @@ def _tool(location: str, row: Any) -> Iterator[Tool | RejectedRecord]:
 
 
 def _operation(name: str, body: Mapping[str, Any]) -> Operation:
-    """The tool of a definition.
-
-    :raises DocumentError: when the schema of its inputs is none.
-    """
-    inputs = _input_schema(body)
+    args = body.get("args")
+    if isinstance(args, Mapping):  # LangChain's tool.args: the fields alone, with defaults where they are optional
+        required = [name for name, field in args.items() if isinstance(field, Mapping) and "default" not in field]
+        inputs: Mapping[str, Any] = {"type": "object", "properties": dict(args), "required": required}
+    else:
+        inputs = _schema(body, _INPUTS)
+        inputs = inputs["json"] if isinstance(inputs.get("json"), Mapping) and "properties" not in inputs else inputs
     output: Output | Exception | None
     try:
         schema = _schema(body, _OUTPUTS)
@@ -130,29 +117,12 @@ def _operation(name: str, body: Mapping[str, Any]) -> Operation:
     for key, value in body.items():
         if key not in _KEYS and isinstance(value, (str, int, float, list)) and value != "":
             metadata.setdefault(key, value)
-    return Operation(
-        id=name,
-        description=plain(as_text(body.get("description"))),
-        inputs=inputs,
-        output=output,
-        metadata=metadata,
-    )
-
-
-def _input_schema(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    args = body.get("args")
-    if isinstance(args, Mapping):  # LangChain's tool.args: the fields alone, with defaults where they are optional
-        required = [name for name, field in args.items() if isinstance(field, Mapping) and "default" not in field]
-        return {"type": "object", "properties": dict(args), "required": required}
-    schema = _schema(body, _INPUTS)
-    return schema["json"] if isinstance(schema.get("json"), Mapping) and "properties" not in schema else schema
+    description = plain(as_text(body.get("description")))
+    return Operation(id=name, description=description, inputs=inputs, output=output, metadata=metadata)
 
 
 def _schema(body: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return the first schema of the body under one of the keys; some exports write it as JSON in a string.
-
-    :raises DocumentError: when the value is no schema.
-    """
+    """Return the first schema of the body under one of the keys; some exports write it as JSON in a string."""
     for key in keys:
         value = body.get(key)
         if isinstance(value, str) and value.lstrip().startswith("{"):

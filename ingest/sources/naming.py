@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -21,80 +22,62 @@ from ontology.tool import PHRASES, Dependency, Tool
 
 @dataclass(slots=True, kw_only=True)
 class DocumentRead:
-    """The tools and the rejected records of one document.
-
-    :param format: name of the reader, or empty for an unknown format.
-    :param keeps_ids: whether the tools' ids are final; else they get the document's namespace.
-    :param counted: whether the report lists the document; False for a part of another document.
-    :param left_out: number of tools that its source leaves out.
-    :param unmatched: (key, pattern) of its source that match none of its tools; None where it has no tools or no source.
-    :param secrets: where a key or a password was taken out of a tool, ``tool id: field``.
-    :param seconds: how long it took to read.
-    """
+    """The tools and the rejected records of one document."""
 
     document: Document
-    format: str = ""
-    keeps_ids: bool = False
-    counted: bool = True
-    left_out: int = 0
+    format: str = ""  # name of the reader, or empty for an unknown format
+    keeps_ids: bool = False  # whether the tools' ids are final; else they get the document's namespace
+    counted: bool = True  # whether the report lists the document; False for a part of another document
+    left_out: int = 0  # number of tools that its source leaves out
+    # (key, pattern) of its source that match none of its tools; None where it has no tools or no source.
     unmatched: frozenset[tuple[str, str]] | None = None
-    secrets: list[str] = field(default_factory=list)
-    seconds: float = 0.0
+    secrets: list[str] = field(default_factory=list)  # where a secret was taken out of a tool, ``tool id: field``
+    seconds: float = 0.0  # how long it took to read
     tools: list[Tool] = field(default_factory=list)
     rejected: list[RejectedRecord] = field(default_factory=list)
 
 
 def assign_ids(reads: Sequence[DocumentRead]) -> list[tuple[str, str]]:
-    """Set the id of each tool in the catalogue, in place.
+    """Set the id of each tool in the catalogue, in place: one that several documents have gets the namespace until it is unique.
 
     :returns: ``(original id, id in the catalogue)`` of each tool whose id several documents have.
     """
     for read in reads:
-        _drop_repeated_ids(read)
+        kept: dict[str, Tool] = {}
+        for tool in read.tools:
+            if tool.id in kept:
+                detail = f"The id {tool.id!r} is already taken by an earlier tool of this document."
+                read.rejected.append(RejectedRecord(f"{read.document.address}#{tool.id}", "duplicate-id", detail))
+            else:
+                kept[tool.id] = tool
+        read.tools = list(kept.values())
     given = [
         [tool.id if read.keeps_ids else f"{read.document.namespace}/{tool.id}" for tool in read.tools] for read in reads
     ]
-    final = _distinct(given, [read.document.namespace for read in reads])
-    known = {id_ for ids in final for id_ in ids}
+    counts = Counter(chain.from_iterable(given))
+    known = {id_ for id_, count in counts.items() if count == 1}
+    final: list[list[str]] = []
+    for read, ids in zip(reads, given, strict=True):
+        final.append([])
+        for id_ in ids:
+            if counts[id_] > 1:
+                id_ = f"{read.document.namespace}/{id_}"
+                while id_ in known:
+                    id_ = f"{read.document.namespace}/{id_}"
+                known.add(id_)
+            final[-1].append(id_)
     for read, ids in zip(reads, final, strict=True):
         read.tools = _renamed(read, ids, known)
-    pairs = zip((id_ for ids in given for id_ in ids), (id_ for ids in final for id_ in ids), strict=True)
+    pairs = zip(chain.from_iterable(given), chain.from_iterable(final), strict=True)
     return [(before, after) for before, after in pairs if before != after]
-
-
-def _drop_repeated_ids(read: DocumentRead) -> None:
-    kept: dict[str, Tool] = {}
-    for tool in read.tools:
-        if tool.id in kept:
-            detail = f"The id {tool.id!r} is already taken by an earlier tool of this document."
-            read.rejected.append(RejectedRecord(f"{read.document.address}#{tool.id}", "duplicate-id", detail))
-        else:
-            kept[tool.id] = tool
-    read.tools = list(kept.values())
-
-
-def _distinct(ids: Sequence[Sequence[str]], namespaces: Sequence[str]) -> list[list[str]]:
-    """Prefix each id that several documents have with the namespace, repeatedly until it is unique."""
-    counts = Counter(id_ for group in ids for id_ in group)
-    taken = {id_ for id_, count in counts.items() if count == 1}
-    distinct: list[list[str]] = []
-    for namespace, group in zip(namespaces, ids, strict=True):
-        final: list[str] = []
-        for id_ in group:
-            if counts[id_] > 1:
-                id_ = f"{namespace}/{id_}"
-                while id_ in taken:
-                    id_ = f"{namespace}/{id_}"
-                taken.add(id_)
-            final.append(id_)
-        distinct.append(final)
-    return distinct
 
 
 def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[Tool]:
     """Return the tools with their final ids and dependencies; a dependency on an unknown tool is rejected."""
     by_local = {tool.id: id_ for tool, id_ in zip(read.tools, ids, strict=True)}
-    by_name = {tool.name: id_ for tool, id_ in reversed(list(zip(read.tools, ids, strict=True)))}
+    by_name: dict[str, str] = {}
+    for tool, id_ in zip(read.tools, ids, strict=True):
+        by_name.setdefault(tool.name, id_)
     renamed: list[Tool] = []
     for tool, id_ in zip(read.tools, ids, strict=True):
         dependencies: dict[Dependency, None] = {}
@@ -106,7 +89,7 @@ def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[To
                 read.rejected.append(RejectedRecord(id_, "unknown-dependency", detail))
             else:
                 dependencies[replace(dependency, tool=target)] = None
-        metadata = dict(tool.metadata)
+        metadata = {**tool.metadata}
         metadata.setdefault("format", read.format)
         call = tool.call
         # By name: the address of a server may have credentials in it. A stored tool has the name of its own namespace already.
@@ -122,7 +105,6 @@ HINT_IGNORED: Final = "hint-ignored"
 """The reason of a record that is a warning: the tools are kept, under the names that the operator gave."""
 
 _SHOWN = 3  # names in one record
-_NAMED = "the source {}"
 _REMEDY = "Take the name out of the document, or, to keep its tools under a name of yours, build it as NAME=ADDRESS."
 _REMEDY_OF_IDS = "Give these tools other ids."
 
@@ -130,73 +112,58 @@ _REMEDY_OF_IDS = "Give these tools other ids."
 def settle_names(reads: Sequence[DocumentRead], sources: Sequence[SourceEntry]) -> None:
     """Set the namespace of every tool, take out what documents say of names that the operator gave, and bind credentials to servers.
 
-    What is decided does not depend on the order of the documents. Tools are rejected, and what is ignored is recorded, in place.
-
-    :param sources: the named sources, also those of which nothing was read.
+    What is decided does not depend on the order of the documents. ``sources`` are the named ones, also those of which nothing was read.
     """
     for read in reads:
         _take_hints_out(read, sources)
-    names = _Names(reads, sources)
+    named = {entry.namespace: f"the source {entry.name}" for entry in sources}
+    owners = {read.document.namespace: _owner(read) for read in reads} | named
+    inside: defaultdict[str, set[str]] = defaultdict(set)  # namespace → who has one that lies in it
+    for name, owner in owners.items():
+        for start in _starts(name):
+            inside[start].add(owner)
+    asking: defaultdict[str, set[str]] = defaultdict(set)  # namespace → whose tools ask for it
     for read in reads:
-        names.admit(read)
-    _bind_credentials(reads)
+        for name in {tool.namespace for tool in read.tools} - {"", read.document.namespace}:
+            asking[name].add(_owner(read))
 
+    def other_owner(name: str, around: Iterable[str], others: set[str], own: str) -> str:
+        """Who else has a namespace or one around it, or is among the others; empty for nobody, and where it is the document's own."""
+        owner = next((owners[each] for each in (name, *around) if each in owners), "")
+        if owner:
+            return owner if owner != own else ""
+        return ", ".join(sorted((others | asking.get(name, set())) - {own})[:_SHOWN])
 
-class _Names:
-    """Which source a namespace belongs to. A source is a named one, or a file or an address by itself."""
-
-    def __init__(self, reads: Sequence[DocumentRead], sources: Sequence[SourceEntry]) -> None:
-        self._named = {entry.namespace: _NAMED.format(entry.name) for entry in sources}
-        self._owners = {read.document.namespace: _source(read) for read in reads} | self._named
-        self._inside: defaultdict[str, set[str]] = defaultdict(set)  # namespace → who has one that lies in it
-        for name, owner in self._owners.items():
-            for start in starts(name):
-                self._inside[start].add(owner)
-        self._asking: defaultdict[str, set[str]] = defaultdict(set)
-        for read in reads:
-            for name in {tool.namespace for tool in read.tools} - {"", read.document.namespace}:
-                self._asking[name].add(_source(read))
-
-    def admit(self, read: DocumentRead) -> None:
-        """Give the tools of a document their namespaces; those with names of others are rejected."""
-        own, kept = _source(read), list[Tool]()
+    for read in reads:
+        own, kept = _owner(read), list[Tool]()
         rejected: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
         for tool in read.tools:
             asked = tool.namespace or read.document.namespace
             prefix = tool.id.partition("/")[0] if read.keeps_ids and "/" in tool.id else asked
-            if owner := self._other_owner(asked, starts(asked), self._inside, own):
+            if owner := other_owner(asked, _starts(asked), inside.get(asked, set()), own):
                 rejected[f"names the namespace {asked!r}", owner, _REMEDY].append(tool.name)
-            elif owner := self._other_owner(prefix, [each for each in starts(prefix) if each in self._named], {}, own):
+            elif owner := other_owner(prefix, filter(named.__contains__, _starts(prefix)), set(), own):
                 rejected[f"has ids in the namespace {prefix!r}", owner, _REMEDY_OF_IDS].append(tool.name)
             else:
                 kept.append(replace(tool, metadata={**tool.metadata, "namespace": asked}))
         read.tools = kept
         for (what, owner, remedy), tools in rejected.items():
-            detail = f"It {what}, which {owner} has or asks for: {_listed(tools)} rejected. {remedy}"
+            more = f" and {len(tools) - _SHOWN} more" if len(tools) > _SHOWN else ""
+            listed = f"{len(tools)} tools ({', '.join(tools[:_SHOWN])}{more})" if tools[1:] else f"the tool {tools[0]}"
+            detail = f"It {what}, which {owner} has or asks for: {listed} rejected. {remedy}"
             read.rejected.append(RejectedRecord(read.document.address, FOREIGN_NAMESPACE, detail))
-
-    def _other_owner(self, name: str, around: Iterable[str], inside: Mapping[str, set[str]], own: str) -> str:
-        """Return who else has a namespace or asks for it; empty for nobody, and where it is the document's own.
-
-        :param around: namespaces that it lies in.
-        :param inside: namespace → who has one that lies in it.
-        """
-        owner = next((self._owners[each] for each in (name, *around) if each in self._owners), "")
-        if owner:
-            return owner if owner != own else ""
-        others = (inside.get(name, set()) | self._asking.get(name, set())) - {own}
-        return ", ".join(sorted(others)[:_SHOWN])
+    _bind_credentials(reads)
 
 
-def _source(read: DocumentRead) -> str:
+def _owner(read: DocumentRead) -> str:
     """What a document belongs to, as it is said: a named source, or itself; all functions of one module are one."""
     source, address = read.document.source, read.document.address
     if source is not None:
-        return _NAMED.format(source.name)
+        return f"the source {source.name}"
     return f"python:{read.document.namespace}" if address.startswith("python:") else address
 
 
-def starts(name: str) -> Iterator[str]:
+def _starts(name: str) -> Iterator[str]:
     """Yield the namespaces in which one lies, the longest first: for ``a.b.c`` ``a.b`` and ``a``."""
     while "." in name:
         name = name.rpartition(".")[0]
@@ -204,7 +171,7 @@ def starts(name: str) -> Iterator[str]:
 
 
 def _take_hints_out(read: DocumentRead, sources: Sequence[SourceEntry]) -> None:
-    """Take out of the tools of a document what it says of names that the operator gave, and its own everyday phrases; each is recorded once."""
+    """Take out of the tools what they say of names that the operator gave, and their own everyday phrases; each is recorded once."""
     document, entry = read.document, read.document.source
     others = [each for each in sources if each != entry]
     taken = {
@@ -217,9 +184,8 @@ def _take_hints_out(read: DocumentRead, sources: Sequence[SourceEntry]) -> None:
         asked = tool.metadata.get("namespace")
         if asked is not None and asked != document.namespace and (entry is not None or not tool.namespace):
             ignored.add("namespace")
-        if (
-            PHRASES in tool.metadata
-        ):  # as the build writes them after its checks: a document's own would be ranked by unchecked
+        # The build writes them after its checks: a document's own would be ranked by unchecked.
+        if PHRASES in tool.metadata:
             ignored.add(PHRASES)
         if ignored:
             said |= {f"{key} {str(tool.metadata[key])[:100]!r}": None for key in sorted(ignored)}
@@ -232,15 +198,8 @@ def _take_hints_out(read: DocumentRead, sources: Sequence[SourceEntry]) -> None:
 
 def _texts(value: Any) -> list[str]:
     """The values as a filter reads them."""
-    return [
-        str(each).lower() if isinstance(each, bool) else str(each)
-        for each in (value if isinstance(value, (list, tuple)) else (value,))
-    ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{len(names)} tools ({', '.join(names[:_SHOWN])}{more})" if len(names) > 1 else f"the tool {names[0]}"
+    values = value if isinstance(value, (list, tuple)) else (value,)
+    return [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
 
 
 def _bind_credentials(reads: Sequence[DocumentRead]) -> None:
@@ -250,31 +209,23 @@ def _bind_credentials(reads: Sequence[DocumentRead]) -> None:
     :func:`egotools.calling.call_credentials.bound_credentials`.
     """
     origins: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for tool in chain.from_iterable(read.tools for read in reads):
+        if tool.call is not None and tool.call.protocol in ("http", "odata"):
+            origins[tool.namespace][_origin(tool.call)[0]] += 1
     for read in reads:
-        for tool in read.tools:
-            if tool.call is not None and tool.call.protocol in ("http", "odata"):
-                origins[tool.namespace][_origin(tool.call)[0]] += 1
-    usual = {
-        namespace: origin
-        for namespace, counts in origins.items()
-        for origin, count in counts.items()
-        if 2 * count > counts.total()
-    }
-    for read in reads:
-        read.tools = [_bound(tool, usual.get(tool.namespace)) for tool in read.tools]
-
-
-def _bound(tool: Tool, usual: str | None) -> Tool:
-    if tool.call is None or not tool.call.security:
-        return tool
-    origin, host = _origin(tool.call)
-    if not host or origin == usual:
-        return tool
-    security = tuple(
-        replace(each, schemes=tuple(replace(one, key=f"{one.key.partition('@')[0]}@{host}") for one in each.schemes))
-        for each in tool.call.security
-    )
-    return replace(tool, call=replace(tool.call, security=security))
+        for number, tool in enumerate(read.tools):
+            if tool.call is None or not tool.call.security:
+                continue
+            (origin, host), counts = _origin(tool.call), origins[tool.namespace]
+            if host and 2 * counts[origin] <= counts.total():
+                security = tuple(
+                    replace(
+                        each,
+                        schemes=tuple(replace(one, key=f"{one.key.partition('@')[0]}@{host}") for one in each.schemes),
+                    )
+                    for each in tool.call.security
+                )
+                read.tools[number] = replace(tool, call=replace(tool.call, security=security))
 
 
 def _origin(call: Call) -> tuple[str, str]:
@@ -287,7 +238,6 @@ def _origin(call: Call) -> tuple[str, str]:
 # Second file endings, removed from the namespace: ``orders.openapi.yaml`` has the namespace ``orders``.
 _KINDS = (".openapi", ".swagger", ".odata", ".mcp", ".tools", ".functions")
 _SELF_NAMED = ("http://", "https://", "mcp:", "mcp+http://", "mcp+https://")
-_TITLES = ("api", "service")  # metadata of tools: the title of an OpenAPI document; of a server or service
 _MAX_CHARS = 60
 
 
@@ -305,13 +255,13 @@ def assign_namespaces(documents: Sequence[Document], sources: Sequence[SourceEnt
     of_source = Counter(document.source.name for document in documents if document.source is not None)
     taken = {entry.namespace for entry in sources}
     modules: dict[str, str] = {}
-    for document in documents:
-        if document.source is not None and of_source[document.source.name] == 1:
-            document.namespace = document.source.namespace
     for document, name in zip(documents, chosen, strict=True):
-        if document.namespace or (_is_self_named(document) and document.source is None):
+        source = document.source
+        if source is not None and of_source[source.name] == 1:
+            document.namespace = source.namespace
+        if document.namespace or (source is None and _names_itself(document)):
             continue
-        name = f"{document.source.namespace}.{name}" if document.source is not None else name
+        name = f"{source.namespace}.{name}" if source is not None else name
         document.namespace = _free(name, taken)
         if document.address.startswith("python:"):  # all functions of one module have one namespace
             document.namespace = modules.setdefault(name, document.namespace)
@@ -319,29 +269,24 @@ def assign_namespaces(documents: Sequence[Document], sources: Sequence[SourceEnt
 
 
 def name_live_documents(reads: Sequence[DocumentRead], sources: Sequence[SourceEntry]) -> None:
-    """Set the namespace of each live document to the name that it gives itself, outside of those of others; several of one name get
-    numbers.
-    """
+    """Set the namespace of each live document to the name that it gives itself, outside of those of others; with a number where it is taken."""
     taken = {read.document.namespace for read in reads if read.document.namespace}
     taken |= {entry.namespace for entry in sources}
-    taken |= {start for name in taken for start in starts(name)}
+    taken |= {start for name in taken for start in _starts(name)}
     for read in reads:
         if not read.document.namespace:
-            name = _own_name(read)
-            if not taken.isdisjoint(starts(name)):
+            metadata = read.tools[0].metadata if read.tools else {}
+            # The title of an OpenAPI document, or that of a server or service.
+            title = str(metadata.get("api") or "") or str(metadata.get("service") or "")
+            name = _slug(title)[:_MAX_CHARS].strip("-.") if title else read.format.partition(".")[0] or "document"
+            if not taken.isdisjoint(_starts(name)):
                 name = name.replace(".", "-")
             read.document.namespace = _free(name, taken)
             taken.add(read.document.namespace)
 
 
-def _is_self_named(document: Document) -> bool:
+def _names_itself(document: Document) -> bool:
     return document.path is None and document.address.startswith(_SELF_NAMED)
-
-
-def _own_name(read: DocumentRead) -> str:
-    titles = (str(tool.metadata.get(key) or "") for tool in read.tools[:1] for key in _TITLES)
-    title = next((title for title in titles if title), "")
-    return _slug(title)[:_MAX_CHARS].strip("-.") if title else read.format.partition(".")[0] or "document"
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -352,20 +297,16 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _forms(document: Document) -> tuple[str, str, str]:
-    if document.path is None:
-        name = "" if _is_self_named(document) else _of_address(document.address)
+    """The names that a document may have, each where several have the one before it."""
+    if document.path is None:  # the name of an installed service, discovery document or module
+        scheme, _, rest = document.address.partition(":")
+        name = "" if _names_itself(document) else _slug(scheme if rest == "*" else rest.partition(":")[0])
         return name, name, name
     file = Path(document.path.name.removesuffix(".gz"))
     stem, suffix = file.stem, file.suffix.lstrip(".")
     stem = next((stem.removesuffix(kind) for kind in _KINDS if stem.lower().endswith(kind) and stem != kind), stem)
     parent = Path(os.path.abspath(document.path)).parent.name
     return _slug(stem), _slug(f"{parent}-{stem}"), _slug(f"{parent}-{stem}-{suffix}")
-
-
-def _of_address(address: str) -> str:
-    """The name of an installed service, discovery document or module."""
-    scheme, _, rest = address.partition(":")
-    return _slug(scheme if rest == "*" else rest.partition(":")[0])
 
 
 def _slug(text: str) -> str:

@@ -13,21 +13,15 @@ from ingest.sources.source import RejectedRecord
 from ontology.tool import Dependency, Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CallInput:
-    """One property of the input schema of a tool.
+    """One property of the input schema of a tool."""
 
-    :param argument: its name and its place in the request.
-    :param schema: its JSON Schema, as the document has it.
-    :param description: of the input, where it is not that of its schema.
-    :param shown: its place in the flat view, where it is another one than in the call.
-    """
-
-    argument: Argument
-    schema: Any
+    argument: Argument  # its name and its place in the request
+    schema: Any  # its JSON Schema, as the document has it
     required: bool = False
-    description: str = ""
-    shown: str = ""
+    description: str = ""  # of the input, where it is not that of its schema
+    shown: str = ""  # its place in the flat view, where it is another one than in the call
 
     @property
     def name(self) -> str:
@@ -42,8 +36,9 @@ def distinct_names(inputs: Iterable[CallInput]) -> list[CallInput]:
         name = each.name
         while name in found:
             name = f"{each.argument.location}_{name}"
-        renamed = replace(each.argument, name=name, wire_name=each.name)
-        found[name] = each if name == each.name else replace(each, argument=renamed)
+        if name != each.name:
+            each = replace(each, argument=replace(each.argument, name=name, wire_name=each.name))
+        found[name] = each
     return list(found.values())
 
 
@@ -52,45 +47,33 @@ def arguments_of(inputs: Iterable[CallInput]) -> tuple[Argument, ...]:
     return tuple(each.argument for each in inputs)
 
 
-def arguments_schema(inputs: Iterable[CallInput]) -> dict[str, Any]:
+def arguments_schema(inputs: Sequence[CallInput]) -> dict[str, Any]:
     """The schema of an object that has the inputs as its properties."""
-    listed = list(inputs)
-    described = {
-        each.name: {**each.schema, "description": each.description}
-        if each.description and isinstance(each.schema, Mapping)
-        else each.schema
-        for each in listed
-    }
-    return object_schema(described, (each.name for each in listed if each.required))
+    schemas = {each.name: each.schema for each in inputs}
+    for each in inputs:
+        if each.description and isinstance(each.schema, Mapping):
+            schemas[each.name] = {**each.schema, "description": each.description}
+    return object_schema(schemas, (each.name for each in inputs if each.required))
 
 
 class Output(NamedTuple):
-    """The answer of an operation.
+    """The answer of an operation."""
 
-    :param schema: the JSON Schema whose fields are the flat view.
-    :param whole: the schema of the whole answer, where it has an envelope around that.
-    :param prefix: stands before the name of each field.
-    """
-
-    schema: Any
-    whole: Any = None
-    prefix: str = ""
+    schema: Any  # the JSON Schema whose fields are the flat view
+    whole: Any = None  # the schema of the whole answer, where it has an envelope around that
+    prefix: str = ""  # stands before the name of each field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """What a reader says of one operation.
-
-    :param inputs: the inputs with their places; or the JSON Schema of all arguments, which then have none; None for no schema.
-    :param values: schema of further arguments (``additionalProperties``), or None.
-    :param output: None where the document says nothing of the answer; the error where that cannot be read.
-    """
+    """What a reader says of one operation."""
 
     id: str
     description: str = ""
+    # The inputs with their places; or the JSON Schema of all arguments, which then have none; None for no schema.
     inputs: Sequence[CallInput] | Mapping[str, Any] | None = None
-    values: Any = None
-    output: Output | Exception | None = None
+    values: Any = None  # schema of further arguments (``additionalProperties``), or None
+    output: Output | Exception | None = None  # None where nothing is said of it; the error where it cannot be read
     depends_on: tuple[Dependency, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     call: Call | None = None
@@ -103,16 +86,12 @@ class _Part(NamedTuple):
     whole: SelfContained | None = None
 
 
-_BODIES = frozenset({"body", "form"})
 # The places that the flat view has otherwise than the call.
 _SHOWN = {"form": "body", "filter": "query", "argument": ""}
 
 
 class Schemas:
-    """The JSON Schemas of one document; each definition is converted once.
-
-    :param lookup: what a ``$ref`` stands for; None where each schema has its own definitions.
-    """
+    """The JSON Schemas of one document, each definition converted once; without ``lookup`` each schema has definitions of its own."""
 
     def __init__(self, lookup: Lookup | None = None) -> None:
         self._lookup = lookup
@@ -120,10 +99,7 @@ class Schemas:
         self._definitions = Definitions(lookup) if lookup is not None else None
 
     def tools(self, subject: str, read: Callable[[], Operation]) -> Iterator[Tool | RejectedRecord]:
-        """Yield the tool of an operation. One whose answer cannot be read has no outputs, and a record says so.
-
-        :param read: returns the operation; whatever error it raises, only this operation is rejected.
-        """
+        """Yield the tool of an operation, or why there is none, whatever ``read`` raises; outputs that cannot be read are a record alone."""
         try:
             operation = read()
             inputs = self._inputs(operation)
@@ -135,6 +111,14 @@ class Schemas:
             outputs = self._outputs(operation.output)
         except Exception as error:
             yield RejectedRecord.of_error(subject, error, "The tool is kept without its outputs.")
+        parts: dict[str, Fields | SelfContained | None] = {
+            "parameters": inputs.fields,
+            "returns": outputs.fields,
+            "input_schema": inputs.whole,
+            "output_schema": outputs.whole,
+        }
+        cut = [name for name, part in parts.items() if part is not None and part.cut]
+        told = [f"{name}: only the first fields of a large or deep schema are kept" for name in cut]
         yield Tool(
             id=operation.id,
             name=operation.id,
@@ -142,7 +126,7 @@ class Schemas:
             parameters=inputs.fields.parameters,
             returns=outputs.fields.parameters,
             depends_on=operation.depends_on,
-            metadata={**operation.metadata, **_cut(inputs, outputs)},
+            metadata={**operation.metadata, **({"cut": told} if told else {})},
             input_schema=inputs.whole.schema if inputs.whole else None,
             output_schema=outputs.whole.schema if outputs.whole else None,
             call=operation.call,
@@ -154,24 +138,24 @@ class Schemas:
             return _Part()
         if isinstance(inputs, Mapping):
             return _Part(self._flat(inputs), self._whole(inputs))
-        members: list[CallInput] = []
-        parts: list[Fields] = []
+        members: list[CallInput] = []  # of the body: flat together, as the fields of one object
+        groups: list[list[CallInput]] = []
         for each in inputs:
-            if each.argument.location in _BODIES and not each.argument.whole_body:
+            if each.argument.location in ("body", "form") and not each.argument.whole_body:
                 members.append(each)
             else:
-                parts.append(self._flat_inputs([each]))
-        parts += [self._flat_inputs(members)] if members else []
-        parameters = tuple(parameter for part in parts for parameter in part.parameters)
+                groups.append([each])
+        parts: list[Fields] = []
+        for group in (*groups, members):
+            if group:
+                place = group[0].argument.location
+                location = group[0].shown or _SHOWN.get(place, place)
+                parts.append(self._flat(arguments_schema(group), location=location))
         schema = arguments_schema(inputs)
         if operation.values is not None:
             schema["additionalProperties"] = operation.values
+        parameters = tuple(parameter for part in parts for parameter in part.parameters)
         return _Part(Fields(parameters, any(part.cut for part in parts)), self._whole(schema))
-
-    def _flat_inputs(self, inputs: Sequence[CallInput]) -> Fields:
-        first = inputs[0]
-        location = first.shown or _SHOWN.get(first.argument.location, first.argument.location)
-        return self._flat(arguments_schema(inputs), location=location)
 
     def _outputs(self, output: Output | Exception | None) -> _Part:
         if output is None:
@@ -195,15 +179,3 @@ class Schemas:
     def _whole(self, schema: Any, *, output: bool = False) -> SelfContained:
         lookup = self._lookup or local_lookup(schema)
         return self_contained(schema, lookup, output=output, definitions=self._definitions)
-
-
-def _cut(inputs: _Part, outputs: _Part) -> dict[str, list[str]]:
-    """The metadata ``cut``, one line for each part that is not whole because its schema goes beyond the limits."""
-    parts: dict[str, Fields | SelfContained | None] = {
-        "parameters": inputs.fields,
-        "returns": outputs.fields,
-        "input_schema": inputs.whole,
-        "output_schema": outputs.whole,
-    }
-    cut = [name for name, part in parts.items() if part is not None and part.cut]
-    return {"cut": [f"{name}: only the first fields of a large or deep schema are kept" for name in cut]} if cut else {}

@@ -43,13 +43,12 @@ def plain(text: str) -> str:
 
 def sentences(*texts: str) -> str:
     """Join texts, each with a full stop at its end; leave out a text that a later one begins with."""
-    kept: list[str] = []
     cleaned = [text for text in map(plain, texts) if text]
-    for index, text in enumerate(cleaned):
+    kept: list[str] = []
+    for number, text in enumerate(cleaned, 1):
         prefix = text.rstrip(" .").casefold()
-        if any(later.casefold().startswith(prefix) for later in cleaned[index + 1 :]):
-            continue
-        kept.append(text)
+        if not any(later.casefold().startswith(prefix) for later in cleaned[number:]):
+            kept.append(text)
     return " ".join(text if text[-1] in ".!?:" or text is kept[-1] else f"{text}." for text in kept)
 
 

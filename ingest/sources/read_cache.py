@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from inference.result_cache import ResultCache
-from ingest.sources.document import Document
-from ingest.sources.file_state import FileState, file_state, is_unchanged
+from ingest.sources.document import Document, FileState, file_state, is_unchanged
 from ingest.sources.naming import DocumentRead
 from ingest.sources.source import RejectedRecord
 from ingest.tool_cache import Digests, digests_of
@@ -29,43 +28,6 @@ from ontology.tool import Dependency, Parameter, Tool
 _FAST = 1  # the level of zlib; a higher one makes the bytes a tenth smaller and takes several times as long
 _PARAMETER = tuple(each.name for each in fields(Parameter))
 _DEPENDENCY = tuple(each.name for each in fields(Dependency))
-
-
-def read_to_bytes(read: DocumentRead) -> bytes:
-    """The bytes of what was read, without the time that it took."""
-    parameters: dict[str, int] = {}
-    definitions: dict[str, int] = {}
-    rows = [_row(tool, parameters, definitions) for tool in read.tools]
-    entry = {
-        "format": read.format,
-        "keeps_ids": read.keeps_ids,
-        "secrets": read.secrets,
-        "rejected": [astuple(record) for record in read.rejected],
-        "parameters": list(parameters),
-        "definitions": list(definitions),
-        "tools": rows,
-    }
-    return zlib.compress(json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"), _FAST)
-
-
-def read_from_bytes(stored: bytes, document: Document) -> DocumentRead:
-    """What was read of a document.
-
-    :raises ValueError: for bytes that :func:`read_to_bytes` did not write.
-    """
-    try:
-        entry = json.loads(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
-        parameters = [_parameter(json.loads(text)) for text in entry["parameters"]]
-        return DocumentRead(
-            document=document,
-            format=entry["format"],
-            keeps_ids=entry["keeps_ids"],
-            secrets=entry["secrets"],
-            rejected=[RejectedRecord(*record) for record in entry["rejected"]],
-            tools=[_tool(row, parameters, entry["definitions"]) for row in entry["tools"]],
-        )
-    except (zlib.error, KeyError, IndexError, TypeError, AttributeError, DocumentError) as error:
-        raise ValueError("the stored tools are damaged") from error
 
 
 def _row(tool: Tool, parameters: dict[str, int], definitions: dict[str, int]) -> dict[str, Any]:
@@ -93,10 +55,8 @@ def _schema_row(schema: Mapping[str, Any] | None, definitions: dict[str, int]) -
     """The text of a schema, and the number of each of its definitions, by name."""
     if not isinstance(schema, JsonObject):
         return None if schema is None else [canonical_text(schema), {}]
-    return [
-        schema.own_text,
-        {name: definitions.setdefault(text, len(definitions)) for name, text in schema.definitions},
-    ]
+    numbers = {name: definitions.setdefault(text, len(definitions)) for name, text in schema.definitions}
+    return [schema.own_text, numbers]
 
 
 def _schema(row: list[Any] | None, definitions: list[str]) -> JsonObject | None:
@@ -121,23 +81,13 @@ def _tool(row: Mapping[str, Any], parameters: list[Parameter], definitions: list
     )
 
 
-def _parameter(values: list[Any]) -> Parameter:
-    stated = dict(zip(_PARAMETER, values, strict=True))
-    stated["enum"] = tuple(stated["enum"])
-    stated["bounds"] = tuple((keyword, bound) for keyword, bound in stated["bounds"])
-    return Parameter(**stated)
-
-
 _KIND = "read.v3"
 _READERS = ("egotools", "ontology", "ingest")  # the packages whose code decides what is read
 _MAX_BYTES = 2**28  # chosen, not tuned: a third of what SQLite takes as one value
 
 
 class ReadCache:
-    """What was read of files.
-
-    :param results: has the entries of earlier builds; None where there was none.
-    """
+    """What was read of files; ``results`` has the entries of earlier builds, or is None."""
 
     def __init__(self, results: ResultCache | None) -> None:
         self._results = results
@@ -161,12 +111,26 @@ class ReadCache:
             references = {Path(path): FileState(*state) for path, *state in rows}
             if (code, known) != (self._code, state) or not all(map(is_unchanged, references, references.values())):
                 return None
-            read = read_from_bytes(body, document)
+            entry = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
+            parameters: list[Parameter] = []
+            for text in entry["parameters"]:
+                stated = dict(zip(_PARAMETER, json.loads(text), strict=True))
+                stated["enum"] = tuple(stated["enum"])
+                stated["bounds"] = tuple((keyword, bound) for keyword, bound in stated["bounds"])
+                parameters.append(Parameter(**stated))
+            read = DocumentRead(
+                document=document,
+                format=entry["format"],
+                keeps_ids=entry["keeps_ids"],
+                secrets=entry["secrets"],
+                rejected=[RejectedRecord(*record) for record in entry["rejected"]],
+                tools=[_tool(row, parameters, entry["definitions"]) for row in entry["tools"]],
+            )
             self.digests += [
                 Digests(tool, bytes.fromhex(core), bytes.fromhex(whole))
                 for tool, (core, whole) in zip(read.tools, hashes, strict=True)
             ]
-        except (ValueError, TypeError, AttributeError):
+        except (zlib.error, ValueError, LookupError, TypeError, AttributeError, DocumentError):  # it is damaged
             return None
         document.references.update(references)
         return read
@@ -181,14 +145,24 @@ class ReadCache:
         self.digests += digests
         hashes = [(each.core.hex(), each.whole.hex()) for each in digests]
         header = json.dumps([self._code, state, references, hashes]).encode()
-        body = read_to_bytes(read)
+        parameters: dict[str, int] = {}
+        definitions: dict[str, int] = {}
+        rows = [_row(tool, parameters, definitions) for tool in read.tools]
+        entry = {
+            "format": read.format,
+            "keeps_ids": read.keeps_ids,
+            "secrets": read.secrets,
+            "rejected": [astuple(record) for record in read.rejected],
+            "parameters": list(parameters),
+            "definitions": list(definitions),
+            "tools": rows,
+        }
+        body = zlib.compress(json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"), _FAST)
         if len(body) <= _MAX_BYTES:
             self.unwritten[_key(document)] = header + b"\n" + body
 
     def write(self, results: ResultCache) -> None:
-        """Write the new entries, each in the place of an older one. Apart from :meth:`put`: the store of a build is made after its
-        documents are read.
-        """
+        """Write the new entries, each in the place of an older one, once the store of the build is made."""
         for key, entry in self.unwritten.items():
             results.put(_KIND, key, entry)
         self.unwritten.clear()

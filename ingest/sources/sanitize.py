@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from ingest.sources.json_schema.self_contained import json_value, schema_text
 from ontology.json_values import DEFINITIONS, JsonObject, call_from_json, call_to_json
@@ -53,11 +53,16 @@ def _schema(schema: Mapping[str, Any] | None) -> JsonObject | None:
     return schema if schema is None or isinstance(schema, JsonObject) else JsonObject(schema_text(schema))
 
 
+def _dependency(old: Dependency) -> Dependency:
+    texts = ((key, getattr(old, key)) for key in ("tool", "parameter", "output", "reason"))
+    cut: dict[str, Any] = {key: printable(text[:MAX_NAME_CHARS]) for key, text in texts}
+    return replace(old, **cut)
+
+
 def _text(text: str, max_chars: int, field: str, cut: list[str]) -> str:
     if len(text) > max_chars:
         cut.append(f"{field}: {len(text)} characters, the first {max_chars} kept")
-        text = text[:max_chars]
-    return printable(text)
+    return printable(text[:max_chars])
 
 
 def printable(text: str) -> str:
@@ -66,39 +71,29 @@ def printable(text: str) -> str:
 
 
 def _parameter(parameter: Parameter, field: str, cut: list[str]) -> Parameter:
-    together = "".join((parameter.name, *(getattr(parameter, key) for key in _PARAMETER_TEXTS), *parameter.enum))
+    texts: dict[str, Any] = {key: getattr(parameter, key) for key in _PARAMETER_TEXTS}
+    together = "".join((parameter.name, *texts.values(), *parameter.enum))
     if len(together) <= MAX_NAME_CHARS and not _UNPRINTABLE.search(together):  # as nearly all are
         return parameter
     name = _text(parameter.name, MAX_NAME_CHARS, f"{field} name", cut)
-    texts: dict[str, Any] = {
-        key: _text(
-            getattr(parameter, key),
-            MAX_DESCRIPTION_CHARS if key in ("type", "description") else MAX_NAME_CHARS,
-            f"{field}.{name} {key}",
-            cut,
-        )
-        for key in _PARAMETER_TEXTS
-    }
+    for key, text in texts.items():
+        limit = MAX_DESCRIPTION_CHARS if key in ("type", "description") else MAX_NAME_CHARS
+        texts[key] = _text(text, limit, f"{field}.{name} {key}", cut)
     enum = tuple(_text(value, MAX_NAME_CHARS, f"{field}.{name} enum", cut) for value in parameter.enum)
     return replace(parameter, name=name, enum=enum, **texts)
 
 
-def _dependency(old: Dependency) -> Dependency:
-    texts: dict[str, str] = {key: getattr(old, key) for key in ("tool", "parameter", "output", "reason")}
-    cut: dict[str, Any] = {key: _text(text, MAX_NAME_CHARS, "", []) for key, text in texts.items()}
-    return replace(old, **cut)
-
-
 def _value(value: Any, field: str, cut: list[str]) -> Any:
     """Sanitize the texts of a JSON value; a type that JSON does not have (a date) becomes text."""
-    if isinstance(value, str):
-        return _text(value, MAX_DESCRIPTION_CHARS, field, cut)
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, Mapping):
-        return {printable(str(key)): _value(inner, field, cut) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_value(inner, field, cut) for inner in value]
+    match value:
+        case str():
+            return _text(value, MAX_DESCRIPTION_CHARS, field, cut)
+        case None | bool() | int() | float():
+            return value
+        case Mapping():
+            return {printable(str(key)): _value(inner, field, cut) for key, inner in value.items()}
+        case list() | tuple():
+            return [_value(inner, field, cut) for inner in value]
     return str(value)
 
 
@@ -153,32 +148,22 @@ def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
 
 def _is_clean(tool: Tool) -> bool:
     """Whether a tool surely has no secrets; each definition of its schemas is searched once for all tools that have it."""
-    definitions: set[tuple[str, str]] = set()
-    for schema in (tool.input_schema, tool.output_schema):
-        definitions.update(schema.definitions if isinstance(schema, JsonObject) else ())
-    own = replace(tool, input_schema=_own(tool.input_schema), output_schema=_own(tool.output_schema))
-    found = [_searched_definition(*each) for each in definitions]
-    if not _has_mark(own.canonical_json()) and not any(each.marked for each in found):
+    schemas = {key: getattr(tool, key) for key in ("input_schema", "output_schema")}
+    whole = {key: schema for key, schema in schemas.items() if isinstance(schema, JsonObject)}
+    without_definitions: dict[str, Any] = {key: JsonObject(schema.own_text) for key, schema in whole.items()}
+    own = replace(tool, **without_definitions)
+    found = [_searched(*each) for each in {each for schema in whole.values() for each in schema.definitions}]
+    if not _has_mark(own.canonical_json()) and not any(marked for marked, _ in found):
         return True
     row = own.to_json()
-    return all(each.clean for each in found) and _cleaned(row, ()) is row
-
-
-def _own(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    return JsonObject(schema.own_text) if isinstance(schema, JsonObject) else schema
-
-
-class _Searched(NamedTuple):
-    """Whether a definition has a text of :data:`_MARKS`, and whether nothing in it is to be taken out."""
-
-    marked: bool
-    clean: bool
+    return all(clean for _, clean in found) and _cleaned(row, ()) is row
 
 
 @lru_cache(maxsize=1 << 13)
-def _searched_definition(name: str, text: str) -> _Searched:
+def _searched(name: str, text: str) -> tuple[bool, bool]:
+    """Whether a definition has a text of :data:`_MARKS`, and whether nothing in it is to be taken out."""
     definition = {name: json.loads(text)}
-    return _Searched(_has_mark(name) or _has_mark(text), _cleaned(definition, ()) is definition)
+    return _has_mark(name) or _has_mark(text), _cleaned(definition, ()) is definition
 
 
 def _has_mark(text: str) -> bool:
@@ -186,10 +171,7 @@ def _has_mark(text: str) -> bool:
 
 
 def secret_places(before: Tool, after: Tool) -> list[str]:
-    """Return the fields of a tool that :func:`without_secrets` changed (``parameters[2].example``); never a value.
-
-    :param after: the tool without secrets.
-    """
+    """Return the fields of a tool that :func:`without_secrets` changed (``parameters[2].example``); never a value."""
     return list(_changed(before.to_json(), after.to_json(), ""))
 
 
@@ -238,30 +220,28 @@ def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "", *, in_example
     cleaned: dict[str, Any] = {}
     changed = False
     for key, inner in value.items():
-        if (hidden and key in _EXAMPLES and not isinstance(inner, Mapping)) or (
-            suspected and key in _VALUES and _looks_like_key(inner)
-        ):
+        is_value = not isinstance(inner, Mapping)
+        hides = hidden and key in _EXAMPLES and is_value
+        if hides or (suspected and key in _VALUES and _looks_like_key(inner)):
             changed = True
-            continue
-        if key in _EXACT and not in_example and not isinstance(inner, Mapping):
+        elif key in _EXACT and is_value and not in_example:
             if any(_is_secret(text, secrets) for text in (inner if isinstance(inner, list) else [inner])):
                 changed = True
             else:
                 cleaned[key] = inner
-            continue
-        shown = key if name == DEFINITIONS else _cleaned_text(key, secrets, True)
-        kept = _cleaned(inner, secrets, key, in_example=in_example or (key in _EXAMPLES and has_values))
-        changed |= shown is not key or kept is not inner
-        cleaned[shown] = kept
+        else:
+            shown = key if name == DEFINITIONS else _cleaned_text(key, secrets, True)
+            kept = _cleaned(inner, secrets, key, in_example=in_example or (key in _EXAMPLES and has_values))
+            changed |= shown is not key or kept is not inner
+            cleaned[shown] = kept
     return cleaned if changed else value
 
 
 def _is_secret(text: Any, secrets: tuple[str, ...]) -> bool:
     """Whether a text has a known secret, or is a key as a whole."""
-    if not isinstance(text, str) or any(secret in text for secret in secrets):
-        return isinstance(text, str)
-    literal = _LITERAL_PATTERN.fullmatch(text)
-    return _cleaned_text(literal[1] if literal else text, (), False) == _HIDDEN
+    if not isinstance(text, str):
+        return False
+    return any(secret in text for secret in secrets) or _cleaned_text(_literal(text), (), False) == _HIDDEN
 
 
 def _cleaned_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
@@ -305,7 +285,10 @@ def _looks_like_key(value: Any) -> bool:
     """Whether a value, or one of a list, could be a key; of a pattern, only one that has no special characters."""
     if isinstance(value, list):
         return any(map(_looks_like_key, value))
-    if not isinstance(value, str):
-        return False
-    literal = _LITERAL_PATTERN.fullmatch(value)
-    return _LOOKS_LIKE_KEY.fullmatch(literal[1] if literal else value) is not None
+    return isinstance(value, str) and _LOOKS_LIKE_KEY.fullmatch(_literal(value)) is not None
+
+
+def _literal(text: str) -> str:
+    """The text that a pattern without special characters stands for; any other as it is."""
+    found = _LITERAL_PATTERN.fullmatch(text)
+    return found[1] if found else text

@@ -13,12 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from ingest.sources.document import Document
-from ingest.sources.parsing import parse_json
+from ingest.sources.document import Document, parse_json
 from ontology.errors import DocumentError, RejectionReason
 from ontology.tool import Tool
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +33,14 @@ class RejectedRecord:
 
     @classmethod
     def of_error(cls, subject: str, error: Exception, kept: str = "") -> RejectedRecord:
-        """Return the record of a part that cannot be read because of an error, whichever: the other parts are read.
-
-        :param kept: a sentence that says what is kept all the same.
-        """
+        """Return the record of a part that cannot be read, whatever the error: the others are read. ``kept`` says what is kept of it."""
         if isinstance(error, DocumentError):
             where = f" at {error.subject}" if error.subject not in error.problem and error.subject != subject else ""
             remedy = f" {error.remedy}." if error.remedy else ""
             return cls(subject, error.reason, f"{error.problem}{where}.{remedy} {kept}".strip())
         if isinstance(error, RecursionError):
             return cls(subject, "too-deep", f"It is nested too deeply. {kept}".strip())
-        _LOG.warning("the reader of %s failed: %s", subject, type(error).__name__)
+        logging.getLogger(__name__).warning("the reader of %s failed: %s", subject, type(error).__name__)
         detail = f"The reader failed ({type(error).__name__}); this is a fault of egotools. {kept}"
         return cls(subject, "unreadable", detail.strip())
 
@@ -77,21 +71,14 @@ DATA_SUFFIXES = frozenset({".json", ".yaml", ".yml", ""})
 
 
 class Row(NamedTuple):
-    """One row.
+    """One row."""
 
-    :param location: ``address:line``, or ``address#number`` in a list; numbers from 1.
-    :param value: the parsed value, or a RejectedRecord where parsing failed.
-    """
-
-    location: str
-    value: Any
+    location: str  # ``address:line``, or ``address#number`` in a list; numbers from 1
+    value: Any  # the parsed value, or a RejectedRecord where parsing failed
 
 
 def json_lines(document: Document) -> Iterator[Row]:
-    """Yield one row for each line that is not blank, streamed.
-
-    :raises DocumentError: when the file cannot be read, or has only blank lines.
-    """
+    """Yield one row for each line that is not blank, streamed."""
     empty = True
     for number, line in document.lines():
         if line.strip():
@@ -103,9 +90,6 @@ def json_lines(document: Document) -> Iterator[Row]:
                 yield Row(location, RejectedRecord.of_error(location, error))
     if empty:
         raise DocumentError("the file is empty", subject=document.address, reason="empty")
-
-
-_MAX_NUMBER_CHARS = 40
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
@@ -125,7 +109,7 @@ def as_text(value: Any) -> str:
 
 def as_number(value: Any) -> float | None:
     """Return a number, also one that a document writes as text (``"50"``); else None. A whole number stays an ``int``."""
-    if isinstance(value, str) and len(value) <= _MAX_NUMBER_CHARS:
+    if isinstance(value, str) and len(value) <= 40:
         try:
             value = json.loads(value)
         except ValueError:

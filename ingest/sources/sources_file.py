@@ -1,13 +1,16 @@
-"""The sources file (``sources.yaml``): the sources of a catalogue, with references instead of secrets.
+"""The sources of a catalogue, how each is reached, and the file that lists them (``sources.yaml``), with references instead of secrets.
 
-All faults of a file are reported at once, each with its line and its remedy, and never with a value.
+A reference is ``${VARIABLE}`` in a text, or a file. Its value is read at the moment of use, and kept nowhere. All faults of a file are
+reported at once, each with its line and its remedy, and never with a value.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -15,40 +18,107 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, PlainValidator
 
-from ingest.sources.access import Access, Value, without_references
-from ontology.errors import SourcesFileError
+from ontology.errors import DocumentError, SourcesFileError
 from ontology.redaction import command_words, names_secret, redact, redact_document_text, secrets_in
 from ontology.yaml_file import Fault, Located, Rows, Text, read_model, text, value_fault
+
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_MAX_FILE_BYTES = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A text with references to environment variables, or a file that holds the value."""
+
+    text: str = ""  # the text; empty for a file
+    file: Path | None = None  # a file whose content, without blanks at its ends, is the value
+
+    def resolve(self) -> str:
+        """Return the value. An error, where a variable is not set or the file cannot be read, never has it."""
+        if self.file is not None:
+            return _content(self.file)
+        for name in _REFERENCE.findall(self.text):
+            if name not in os.environ:
+                raise _no_value(f"the environment variable {name} is not set", f"Set {name}")
+        return _REFERENCE.sub(lambda found: os.environ[found[1]], self.text)
+
+    def secrets(self) -> Iterator[str]:
+        """Yield the referenced values as they are now; those that cannot be read are left out."""
+        if self.file is not None:
+            with suppress(DocumentError):
+                yield _content(self.file)
+        yield from (os.environ[name] for name in _REFERENCE.findall(self.text) if name in os.environ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The references of one source."""
+
+    env: Mapping[str, Value] = field(default_factory=dict)  # variables of the process of an MCP server or Python module
+    headers: Mapping[str, Value] = field(default_factory=dict)  # of HTTP requests; for the host of the address alone
+    target: Value | None = None  # the command or the address where it has references itself, else None
+
+    def resolved_env(self) -> dict[str, str]:
+        """Return the environment variables with their values; raises as :meth:`Value.resolve`."""
+        return {name: value.resolve() for name, value in self.env.items()}
+
+    def resolved_headers(self) -> dict[str, str]:
+        """Return the headers with their values; raises as :meth:`Value.resolve`, and for a line break in a value."""
+        headers = {name: value.resolve() for name, value in self.headers.items()}
+        for name, value in headers.items():
+            if not value.isprintable() or not value.isascii():
+                raise _no_value(f"the value of the header {name} has characters that a header cannot have")
+        return headers
+
+    def expand(self, text: str) -> str:
+        """Return a part of the address with its references replaced; unchanged where the address has none."""
+        return text if self.target is None else Value(text).resolve()
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return all referenced values, so that they can be found in other texts."""
+        values = [*self.env.values(), *self.headers.values(), *([self.target] if self.target else [])]
+        found = dict.fromkeys(secret for value in values for secret in value.secrets())
+        return tuple(secret for secret in found if len(secret) >= 6)  # a shorter one is part of too many words
+
+
+#: The access of an address without references.
+NO_ACCESS = Access()
+
+
+def _content(file: Path) -> str:
+    try:
+        if not file.is_file():  # a pipe or a device could be read without end
+            raise _no_value(f"there is no file {file.name!r} with a value", "Create it, or correct the path")
+        with file.open("rb") as handle:
+            content = handle.read(_MAX_FILE_BYTES + 1)
+        if len(content) > _MAX_FILE_BYTES:
+            raise _no_value(f"the file {file.name!r} is larger than {_MAX_FILE_BYTES} bytes")
+        return content.decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise _no_value(f"the file {file.name!r} with a value cannot be read ({type(error).__name__})") from None
+
+
+def _no_value(problem: str, remedy: str = "") -> DocumentError:
+    return DocumentError(problem, remedy=remedy, reason="no-value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEntry:
-    """One source of a sources file, or an address of the command line with a name.
+    """One source of a sources file, or an address of the command line with a name."""
 
-    :param name: unique in a build.
-    :param location: address, path or pattern; references in it are not replaced.
-    :param namespace: the first part of the ids of its tools.
-    :param access: environment variables, headers and references in the location.
-    :param include: patterns of names or ids, as :mod:`fnmatch` reads them; a tool must match one. Empty: all tools.
-    :param exclude: patterns of names or ids; a tool must match none.
-    :param include_tags: likewise for the tags of a tool.
-    :param exclude_tags: likewise.
-    :param refresh_s: seconds after which it should be read again; None where the file has none. Whoever runs ``sync`` acts on it.
-    :param aliases: other names of the system.
-    """
-
-    name: str
-    location: str
-    namespace: str
+    name: str  # unique in a build
+    location: str  # address, path or pattern; references in it are not replaced
+    namespace: str  # the first part of the ids of its tools
     access: Access = field(default_factory=Access)
+    # Patterns of names or ids, as :mod:`fnmatch` reads them, and of tags: a tool must match one, where there are any, or none.
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     include_tags: tuple[str, ...] = ()
     exclude_tags: tuple[str, ...] = ()
     owner: str = ""
-    refresh_s: int | None = None
+    refresh_s: int | None = None  # seconds after which it should be read again, by whoever runs ``sync``
     description: str = ""
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()  # other names of the system
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -60,45 +130,40 @@ _SCHEME_WORDS = re.compile(r"\b(?:Bearer|Basic|Digest|Token|ApiKey)\b", re.IGNOR
 _RANDOM = re.compile(r"[A-Za-z0-9_-]{20,}")
 
 
-def malformed_reference(text: str) -> bool:
-    """Whether a text has ``${`` that is no reference."""
-    return "${" in without_references(text)
+def _without_references(text: str) -> str:
+    return _REFERENCE.sub("", text)
 
 
 def is_literal_secret(name: str, text: str) -> bool:
     """Whether a value is written out although it seems to be secret: by its name, or by its own shape."""
-    rest = without_references(text)
+    rest = _without_references(text)
     if not rest.strip():
         return False
     if names_secret(name) and re.search(r"\w", _SCHEME_WORDS.sub("", rest)):
         return True
-    return redact(rest) != rest or redact_document_text(rest) != rest or any(map(_seems_random, _RANDOM.findall(rest)))
+    if redact(rest) != rest or redact_document_text(rest) != rest:
+        return True
+    # A long word that mixes cases and digits as keys do, and words do not.
+    kinds = ("[a-z]", "[A-Z]", "[0-9].*[0-9].*[0-9]")
+    return any(all(re.search(kind, word) for kind in kinds) for word in _RANDOM.findall(rest))
 
 
 def location_holds_secret(location: str) -> bool:
     """Whether an address or a command has a secret that is written out."""
     if "://" in location:
         try:
-            parts = urlsplit(without_references(location))
+            parts = urlsplit(_without_references(location))
         except ValueError:
             return True
         user, colon, password = parts.netloc.rpartition("@")[0].partition(":")
         if (password if colon else user) or parts.fragment:
             return True
-        return any(is_literal_secret(key, value) for key, value in parse_qsl(parts.query)) or any(
-            is_literal_secret("", part) for part in parts.path.split("/")
-        )
+        named = (*parse_qsl(parts.query), *(("", part) for part in parts.path.split("/")))
+        return any(is_literal_secret(key, value) for key, value in named)
     if location.startswith("mcp:"):
-        hidden = (without_references(secret) for secret in secrets_in(location))
-        words = command_words(location)
-        return any(secret.strip() for secret in hidden) or any(is_literal_secret("", word) for word in words[1:])
+        hidden = any(_without_references(secret).strip() for secret in secrets_in(location))
+        return hidden or any(is_literal_secret("", word) for word in command_words(location)[1:])
     return False
-
-
-def _seems_random(text: str) -> bool:
-    """Whether a text of at least 20 characters mixes cases and digits as keys do, and words do not."""
-    kinds = sum(bool(re.search(pattern, text)) for pattern in ("[a-z]", "[A-Z]", "[0-9]"))
-    return kinds == 3 and len(re.findall(r"[0-9]", text)) >= 3
 
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
@@ -107,7 +172,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _HTTP = ("http://", "https://", "mcp+http://", "mcp+https://")
 _PROCESS = ("mcp:", "python:")
 _OTHER_PREFIXES = ("aws:", "google-discovery:")
-_REFERENCE = "write ${VARIABLE}, or {file: PATH}"
+_HOW_TO_REFER = "write ${VARIABLE}, or {file: PATH}"
 _SNIFFED_BYTES = 2**20
 
 
@@ -140,7 +205,7 @@ def _location(value: Any) -> str:
         raise value_fault("a command must be a list", "write `location: {mcp: [COMMAND, ARGUMENT]}`")
     else:
         location = str(value)
-    if malformed_reference(location):
+    if "${" in _without_references(location):
         raise value_fault("the location has a malformed reference", "write ${VARIABLE}")
     if location_holds_secret(location):
         raise value_fault("the location holds a secret", "write ${VARIABLE} in its place, or use env or headers")
@@ -150,15 +215,14 @@ def _location(value: Any) -> str:
 
 
 def _value(value: Any) -> Value:
-    """The value of a variable or a header."""
     if isinstance(value, dict):
         if value.keys() != {"file"}:
-            raise value_fault("{} must be a text or have the key `file` alone", _REFERENCE)
+            raise value_fault("{} must be a text or have the key `file` alone", _HOW_TO_REFER)
         return Value(file=Path(text(value["file"])))
-    if malformed_reference(text(value)):
-        raise value_fault("{} has a malformed reference", _REFERENCE)
+    if "${" in _without_references(text(value)):
+        raise value_fault("{} has a malformed reference", _HOW_TO_REFER)
     if is_literal_secret(value.key, value):
-        raise value_fault("{} looks like a secret", _REFERENCE)
+        raise value_fault("{} looks like a secret", _HOW_TO_REFER)
     return Value(str(value))
 
 
@@ -168,8 +232,6 @@ _Values: TypeAlias = dict[Text, Annotated[Value, PlainValidator(_value)]]
 
 
 class _Row(Rows):
-    """A source, with the keys of its file."""
-
     name: _Name
     location: Annotated[str, PlainValidator(_location)]
     namespace: _Name = ""
@@ -245,21 +307,15 @@ def _faults_between(values: Any) -> Iterator[Fault]:
         for row in named:
             value = row.get(key, row.get(default))
             if isinstance(value, Located) and value in seen:
-                yield Fault(
-                    min(each.line for each in row),
-                    f"two sources have the {key} {str(value)!r}",
-                    f"give each a {key} of its own",
-                )
+                line, problem = min(each.line for each in row), f"two sources have the {key} {str(value)!r}"
+                yield Fault(line, problem, f"give each a {key} of its own")
             seen.add(str(value))
     for row in named:
         location = "mcp:" if isinstance(row.get("location"), dict) else row.get("location")
         for key, prefixes in (("env", _PROCESS), ("headers", _HTTP)):
-            if isinstance(location, str) and not location.startswith(prefixes):
-                unused = (each for each in row if each == key)
-                yield from (
-                    Fault(each.line, f"{key} has no use at this location", f"it is for {', '.join(prefixes)}")
-                    for each in unused
-                )
+            for each in row if isinstance(location, str) and not location.startswith(prefixes) else ():
+                if each == key:
+                    yield Fault(each.line, f"{key} has no use at this location", f"it is for {', '.join(prefixes)}")
 
 
 def _entry(row: _Row, folder: Path) -> SourceEntry:
@@ -269,6 +325,7 @@ def _entry(row: _Row, folder: Path) -> SourceEntry:
         {str(name): Value(each.text, each.file and folder / each.file) for name, each in values.items()}
         for values in (row.env, row.headers)
     )
+    patterns = ("include", "exclude", "include_tags", "exclude_tags", "aliases")
     return SourceEntry(
         name=row.name,
         location=row.location if is_address else str(folder / row.location),
@@ -277,13 +334,5 @@ def _entry(row: _Row, folder: Path) -> SourceEntry:
         refresh_s=row.refresh,
         owner=row.owner,
         description=row.description,
-        include=_plain(row.include),
-        exclude=_plain(row.exclude),
-        include_tags=_plain(row.include_tags),
-        exclude_tags=_plain(row.exclude_tags),
-        aliases=_plain(row.aliases),
+        **{key: tuple(map(str, getattr(row, key))) for key in patterns},
     )
-
-
-def _plain(texts: tuple[Located, ...]) -> tuple[str, ...]:
-    return tuple(map(str, texts))

@@ -37,7 +37,7 @@ from ingest.pipeline import build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.addresses import find_documents
 from ingest.sources.catalog import named_sources
-from ingest.sources.file_state import FileState, file_state, is_unchanged
+from ingest.sources.document import FileState, file_state, is_unchanged
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ingest.tool_cache import ToolCache

@@ -14,21 +14,22 @@ from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import FLAT
 from ingest.sources.operation import CallInput, Operation, Output, Schemas
 from ingest.sources.prose import brief, title_of
-from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping
+from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping, as_text
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
-_MEMBER_CHARS = 300
-_DESCRIPTION_CHARS = 600
 _BLOCK = re.compile(
     r"</?(?:p|li|ul|ol|dl|dt|dd|br|div|note|important|h\d|table|tr|td|th|pre|fullname)\b[^<>]*>", re.IGNORECASE
 )
 _INLINE = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
-_INTEGERS = {"integer": "int32", "long": "int64", "bigInteger": "", "short": "int32", "byte": "int8"}
-_NUMBERS = {"float": "float", "double": "double", "bigDecimal": "decimal"}
 _TYPES: Mapping[str, Mapping[str, Any]] = {
-    **{name: {"type": "integer", **({"format": width} if width else {})} for name, width in _INTEGERS.items()},
-    **{name: {"type": "number", "format": width} for name, width in _NUMBERS.items()},
+    "integer": {"type": "integer", "format": "int32"},
+    "short": {"type": "integer", "format": "int32"},
+    "long": {"type": "integer", "format": "int64"},
+    "byte": {"type": "integer", "format": "int8"},
+    "bigInteger": {"type": "integer"},
+    **{name: {"type": "number", "format": name} for name in ("float", "double")},
+    "bigDecimal": {"type": "number", "format": "decimal"},
     "boolean": {"type": "boolean"},
     "timestamp": {"type": "string", "format": "date-time"},
     "blob": {"type": "string", "contentEncoding": "base64", FLAT: {"format": "binary"}},
@@ -42,10 +43,8 @@ _LOCATIONS = {"uri": "path", "querystring": "query", "header": "header", "header
 
 def _plain(documentation: Any, max_chars: int) -> str:
     """Return HTML documentation as plain text of at most ``max_chars`` characters, cut after a sentence."""
-    if not isinstance(documentation, str) or not documentation:
-        return ""
-    documentation = documentation[: 20 * max_chars]  # the rest is cut later and need not be cleaned
-    bare = html.unescape(_INLINE.sub("", _BLOCK.sub(" ", documentation)))
+    text = as_text(documentation)[: 20 * max_chars]  # the rest is cut later and need not be cleaned
+    bare = html.unescape(_INLINE.sub("", _BLOCK.sub(" ", text)))
     return brief(" ".join(bare.split()), max_chars)
 
 
@@ -57,30 +56,19 @@ class _Shapes:
         self._schemas: dict[str, Mapping[str, Any]] = {}  # the operations of a service share most of their shapes
 
     def schema(self, name: str) -> Mapping[str, Any]:
-        """One shape. Do not change it: it is the same at each call.
-
-        :raises DocumentError: when a shape is not defined.
-        """
-        if name not in self._schemas:
-            self._schemas[name] = self._new_schema(self._shape(name))
-        return self._schemas[name]
-
-    def locations(self, name: str) -> dict[str, str]:
-        """The place in the HTTP request of each member of a structure that is not in the body."""
-        members = as_mapping(self._shape(name).get("members")).items()
-        stated = {str(key): _LOCATIONS.get(str(as_mapping(each).get("location")), "") for key, each in members}
-        return {key: location for key, location in stated.items() if location}
-
-    def _new_schema(self, shape: Mapping[str, Any]) -> Mapping[str, Any]:
+        """One shape. Do not change it: it is the same at each call."""
+        if name in self._schemas:
+            return self._schemas[name]
+        shape = self._shape(name)
         if shape.get("document") is True:
             return {}
         kind = str(shape.get("type"))
         schema = dict(_TYPES.get(kind, {"type": "string"}))
         schema.update({key: shape[key] for key in ("enum", "pattern") if shape.get(key)})
-        unit = _UNITS.get(kind)
+        unit = _UNITS.get(kind, "imum")
         for key in ("min", "max"):  # of the length of a text or a list, of the value of a number
             if isinstance(shape.get(key), (int, float)):
-                schema[f"{key}{unit}" if unit else f"{key}imum"] = shape[key]
+                schema[f"{key}{unit}"] = shape[key]
         if kind == "structure":
             members = as_mapping(shape.get("members")).items()
             schema["properties"] = {str(key): self._member(each) for key, each in members if isinstance(each, Mapping)}
@@ -91,13 +79,20 @@ class _Shapes:
             schema["additionalProperties"] = {"$ref": str(as_mapping(shape.get("value")).get("shape"))}
         elif kind == "list" and isinstance(shape.get("member"), Mapping):
             schema["items"] = {"$ref": str(shape["member"].get("shape"))}
+        self._schemas[name] = schema
         return schema
+
+    def locations(self, name: str) -> dict[str, str]:
+        """The place in the HTTP request of each member of a structure that is not in the body."""
+        members = as_mapping(self._shape(name).get("members")).items()
+        stated = {str(key): _LOCATIONS.get(str(as_mapping(each).get("location")), "") for key, each in members}
+        return {key: location for key, location in stated.items() if location}
 
     def _member(self, member: Mapping[str, Any]) -> Mapping[str, Any]:
         """A scalar in place, so that a field shows its type; a structure, a list or a map by reference."""
         name = str(member.get("shape"))
         shape = self._shape(name)
-        text = _plain(member.get("documentation") or shape.get("documentation"), _MEMBER_CHARS)
+        text = _plain(member.get("documentation") or shape.get("documentation"), 300)
         inner = {"$ref": name} if shape.get("type") in ("structure", "list", "map") else self.schema(name)
         return {**inner, **({"description": text} if text else {})}
 
@@ -132,16 +127,25 @@ class AwsSource(Source):
         return isinstance(data, Mapping) and {"metadata", "operations", "shapes"} <= data.keys()
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield one tool for each operation.
-
-        :raises DocumentError: for a model without operations, or an unknown service.
-        :raises MissingExtraError: for an ``aws:`` address when botocore is not installed.
-        """
-        service = document.address.removeprefix(_LIVE)
-        if document.has_content:
-            yield from _read_model(document.data, document.address)
-        else:
-            yield from _read_model(_installed(service, document.address), document.address, service)
+        """Yield one tool for each operation."""
+        address = document.address
+        # The name of the service in botocore; a file has none.
+        service = "" if document.has_content else address.removeprefix(_LIVE)
+        model = as_mapping(document.data if document.has_content else _installed(service, address))
+        operations, metadata = as_mapping(model.get("operations")), as_mapping(model.get("metadata"))
+        if not operations:
+            raise DocumentError("the service model has no operations", subject=address)
+        shapes = _Shapes(as_mapping(model.get("shapes")))
+        schemas = Schemas(shapes.schema)
+        titles = (metadata.get(key) for key in _SERVICE_NAMES)
+        title = next((each for each in titles if isinstance(each, str) and each), "")
+        id_ = str(metadata.get("serviceId") or metadata.get("endpointPrefix") or "").lower().replace(" ", "-")
+        for key, body in operations.items():
+            subject = f"{address}#{key}"
+            if isinstance(body, Mapping):
+                yield from schemas.tools(subject, partial(_operation, key, body, shapes, title, service or id_))
+            else:
+                yield RejectedRecord(subject, "wrong-type", "An operation must be an object.")
 
 
 def _installed(service: str, address: str) -> Any:
@@ -156,48 +160,23 @@ def _installed(service: str, address: str) -> Any:
         version = loader.determine_latest_version(service, _MODEL)
         return loader.load_data(str(PurePosixPath(service, version, _MODEL)))
     except (DataNotFoundError, ValueError) as error:
-        raise DocumentError(
-            f"botocore has no service {service!r}",
-            subject=address,
-            remedy="Name one as botocore does (s3, dynamodb)",
-        ) from error
-
-
-def _read_model(model: Any, address: str, name: str = "") -> Iterator[Tool | RejectedRecord]:
-    """Yield the tools of a model; ``name`` is that of the service in botocore."""
-    model = as_mapping(model)
-    operations, metadata = as_mapping(model.get("operations")), as_mapping(model.get("metadata"))
-    if not operations:
-        raise DocumentError("the service model has no operations", subject=address)
-    shapes = _Shapes(as_mapping(model.get("shapes")))
-    schemas = Schemas(shapes.schema)
-    names = (metadata.get(key) for key in _SERVICE_NAMES)
-    service = next((name for name in names if isinstance(name, str) and name), "")
-    called = name or str(metadata.get("serviceId") or metadata.get("endpointPrefix") or "").lower().replace(" ", "-")
-    for key, body in operations.items():
-        subject = f"{address}#{key}"
-        if isinstance(body, Mapping):
-            yield from schemas.tools(subject, partial(_operation, key, body, shapes, service, called))
-        else:
-            yield RejectedRecord(subject, "wrong-type", "An operation must be an object.")
+        problem, remedy = f"botocore has no service {service!r}", "Name one as botocore does (s3, dynamodb)"
+        raise DocumentError(problem, subject=address, remedy=remedy) from error
 
 
 def _operation(name: str, body: Mapping[str, Any], shapes: _Shapes, service: str, called: str) -> Operation:
-    """One operation. Its call leaves the places of the arguments to the SDK.
-
-    :raises DocumentError: when a shape of its input is not defined.
-    """
+    """One operation. Its call leaves the places of the arguments to the SDK."""
     http, taken, given = (as_mapping(body.get(key)) for key in ("http", "input", "output"))
     shape = shapes.schema(str(taken.get("shape"))) if taken else {}
     places, needed = shapes.locations(str(taken.get("shape"))) if taken else {}, as_list(shape.get("required"))
     inputs = [
-        CallInput(argument=Argument(name=key, location=places.get(key, "body")), schema=schema, required=key in needed)
+        CallInput(Argument(name=key, location=places.get(key, "body")), schema, key in needed)
         for key, schema in as_mapping(shape.get("properties")).items()
     ]
     method, path = str(http.get("method", "POST")), str(http.get("requestUri", "/"))
     return Operation(
         id=name,
-        description=_plain(body.get("documentation"), _DESCRIPTION_CHARS),
+        description=_plain(body.get("documentation"), 600),
         inputs=inputs,
         output=Output({"$ref": str(given.get("shape"))}) if given else None,
         metadata={

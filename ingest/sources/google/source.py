@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from egotools.call import Argument, Call, Security, SecurityScheme
-from ingest.sources.document import Document
+from ingest.sources.document import Document, parse_json
 from ingest.sources.json_schema.schema import dangling_reference
 from ingest.sources.operation import CallInput, Operation, Output, Schemas, arguments_of, distinct_names
-from ingest.sources.parsing import parse_json
 from ingest.sources.prose import brief, name_words, plain, title_of
 from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping, as_text
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
 _OWNER = {"contact": "ownerName", "contact_host": "ownerDomain"}
-_DESCRIPTION_CHARS = 600
 
 _LIVE = "google-discovery:"
 _KIND_NAME = "discovery#restDescription"
@@ -46,17 +44,25 @@ class GoogleDiscoverySource(Source):
         return bool(_HINT.search(document.head)) and as_mapping(document.data_or_none).get("kind") == _KIND_NAME
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the methods of all resources; ids are those of the methods.
-
-        :raises DocumentError: for a document without methods, an unknown API.
-        :raises MissingExtraError: for an address without the extra ``google``.
-        """
+        """Yield one tool for each method of all resources; ids are those of the methods."""
+        address = document.address
         if document.has_content:
-            yield from _read_api(document.data, document.address)
+            data = document.data
         else:
-            file = _installed(document.address)
+            file = _installed(address)
             address = f"{_LIVE}{file.stem}"
-            yield from _read_api(parse_json(file.read_bytes(), subject=address), address)
+            data = parse_json(file.read_bytes(), subject=address)
+        api = _Api(as_mapping(data))
+        schemas = Schemas(api.lookup)
+        methods = list(_methods(api.root, ()))
+        if not methods:
+            raise DocumentError("the discovery document has no methods", subject=address, reason="no-operations")
+        for path, method in methods:
+            subject = f"{address}#{'.'.join(path)}"
+            if isinstance(method, Mapping):
+                yield from schemas.tools(subject, partial(api.operation, path, method))
+            else:
+                yield RejectedRecord(subject, "wrong-type", "A method must be an object.")
 
 
 def _installed(address: str) -> Path:
@@ -67,37 +73,17 @@ def _installed(address: str) -> Path:
         raise MissingExtraError(address, extra="google") from error
     wanted = address.removeprefix(_LIVE)
     folder = Path(str(discovery_cache.__file__)).parent / "documents"
-    files = [file for file in folder.glob("*.json") if file.stem.partition(".")[0] == wanted.partition(".")[0]]
-    named = [file for file in files if wanted in (file.stem, file.stem.partition(".")[0])]
-    if not named:
-        raise DocumentError(
-            f"google-api-python-client has no API {wanted!r}",
-            subject=address,
-            remedy="Name one as it does (gmail, calendar.v3)",
-        )
-    return max(named, key=_rank)
+    files = [file for file in folder.glob("*.json") if wanted in (file.stem, file.stem.partition(".")[0])]
+    if not files:
+        problem = f"google-api-python-client has no API {wanted!r}"
+        raise DocumentError(problem, subject=address, remedy="Name one as it does (gmail, calendar.v3)")
 
+    def rank(file: Path) -> tuple[bool, list[int], str]:
+        """Stable versions over others, then the higher number."""
+        version = file.stem.partition(".")[2]
+        return _STABLE.fullmatch(version) is not None, list(map(int, re.findall(r"\d+", version))), version
 
-def _rank(file: Path) -> tuple[bool, tuple[int, ...], str]:
-    """Stable versions over others, then the higher number."""
-    version = file.stem.partition(".")[2]
-    stable = _STABLE.fullmatch(version)
-    return bool(stable), tuple(int(part) for part in re.findall(r"\d+", version)), version
-
-
-def _read_api(data: Any, address: str) -> Iterator[Tool | RejectedRecord]:
-    """Yield the tools of an API."""
-    api = _Api(as_mapping(data))
-    schemas = Schemas(api.lookup)
-    methods = list(_methods(api.root, ()))
-    if not methods:
-        raise DocumentError("the discovery document has no methods", subject=address, reason="no-operations")
-    for path, method in methods:
-        subject = f"{address}#{'.'.join(path)}"
-        if isinstance(method, Mapping):
-            yield from schemas.tools(subject, partial(api.operation, path, method))
-        else:
-            yield RejectedRecord(subject, "wrong-type", "A method must be an object.")
+    return max(files, key=rank)
 
 
 def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -110,27 +96,18 @@ def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[tup
 
 
 class _Api:
-    """One API."""
-
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.root = root
         self._schemas = as_mapping(root.get("schemas"))
 
     def lookup(self, ref: str) -> Mapping[str, Any]:
-        """The schema of a name.
-
-        :raises DocumentError: where there is none.
-        """
         schema = self._schemas.get(ref)
         if not isinstance(schema, Mapping):
             raise dangling_reference(ref, subject=ref)
         return schema
 
     def operation(self, path: tuple[str, ...], body: Mapping[str, Any]) -> Operation:
-        """A method, whose URL template is ``path`` with the names of the parameters (``flatPath`` has others).
-
-        :raises DocumentError: when a reference of its request leads nowhere.
-        """
+        """A method, whose URL template is ``path`` with the names of the parameters (``flatPath`` has others)."""
         own = as_text(body.get("id")) or f"{self.root.get('name', 'api')}.{'.'.join(path)}"
         inputs = distinct_names([*self._url_inputs(body), *self._body_inputs(body.get("request"), own)])
         answer = as_text(as_mapping(body.get("response")).get("$ref"))
@@ -139,7 +116,7 @@ class _Api:
         scopes = [str(scope) for scope in as_list(body.get("scopes"))]
         return Operation(
             id=own,
-            description=brief(plain(as_text(body.get("description"))), _DESCRIPTION_CHARS),
+            description=brief(plain(as_text(body.get("description"))), 600),
             inputs=inputs,
             output=Output({"$ref": answer}) if answer else None,
             metadata=self._metadata(path, body, scopes),
@@ -172,7 +149,7 @@ class _Api:
                 outer = {"description": schema.pop("description")} if "description" in schema else {}
                 schema = {**outer, "type": "array", "items": schema}
             argument = Argument(name=str(name), location="path" if row.get("location") == "path" else "query")
-            yield CallInput(argument=argument, schema=schema, required=row.get("required") is True)
+            yield CallInput(argument, schema, row.get("required") is True)
 
     def _body_inputs(self, reference: Any, method: str) -> Iterator[CallInput]:
         """The members of a request body; a method names those that it requires in their annotations."""
@@ -182,7 +159,7 @@ class _Api:
             field = as_mapping(row)
             if field.get("readOnly") is not True:
                 required = method in as_list(as_mapping(field.get("annotations")).get("required"))
-                yield CallInput(argument=Argument(name=key, location="body"), schema=field, required=required)
+                yield CallInput(Argument(name=key, location="body"), field, required)
 
     def _metadata(self, path: tuple[str, ...], body: Mapping[str, Any], scopes: list[str]) -> dict[str, Any]:
         api = self.root

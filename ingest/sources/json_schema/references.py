@@ -7,22 +7,18 @@ files of the disk.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from ingest.sources.document import Document
-from ingest.sources.file_state import file_state
+from ingest.sources.document import Document, file_state
 from ingest.sources.json_schema.schema import dangling_reference
 from ontology.errors import DocumentError
 
 
 def _absolute(base: str, ref: str) -> str:
-    """A reference as an absolute URI, or as it is where it is no valid one (``//[``).
-
-    A fragment is added to any base, also to one of a scheme without paths (``urn:``).
-    """
+    """A reference as an absolute URI, or as it is where it is no valid one (``//[``); a fragment is added to any base, also to ``urn:``."""
     if ref.startswith("#"):
         return f"{base}{ref}"
     try:
@@ -36,16 +32,13 @@ class References:
 
     def __init__(self, document: Document) -> None:
         self._document = document
+        self.root: Mapping[str, Any] = document.data
         self._base = document.path.resolve().as_uri() if document.path is not None else "urn:egotools:document"
-        self._resources: dict[str, Any] = {self._base: document.data}
+        self._resources: dict[str, Any] = {self._base: self.root}
         self._found: dict[str, Mapping[str, Any]] = {}
 
     def lookup(self, ref: str) -> Mapping[str, Any]:
-        """Return the object that ``ref`` refers to.
-
-        :raises DocumentError: when the target does not exist, is no object, or is outside the folder; the subject has
-            the line of the reference.
-        """
+        """Return the object that ``ref`` refers to; an error has the line of the reference."""
         if ref not in self._found:
             target = self._target(ref)
             if not isinstance(target, Mapping):
@@ -54,10 +47,7 @@ class References:
         return self._found[ref]
 
     def resolve(self, node: Any) -> Mapping[str, Any]:
-        """Return ``node``, or its target when it is a reference; an empty object when that is no object.
-
-        :raises DocumentError: as :meth:`lookup`, and for cyclic references.
-        """
+        """Return ``node``, or its target when it is a reference; an empty object when that is no object."""
         seen: set[str] = set()
         while isinstance(node, Mapping) and isinstance(ref := node.get("$ref"), str):
             if ref in seen:
@@ -107,28 +97,20 @@ class References:
         is_inside = path.is_relative_to(root)
         self._document.references[named] = file_state(named, content=is_inside)
         if not is_inside:
-            raise DocumentError(
-                f"it is outside the folder {root.name}", subject=uri, remedy="Name the folder that holds both"
-            )
+            problem = f"it is outside the folder {root.name}"
+            raise DocumentError(problem, subject=uri, remedy="Name the folder that holds both")
         if path.exists() and not path.is_file():  # a pipe or a device could be read without end
             raise DocumentError("it is no regular file", subject=uri, remedy="Refer to a file")
         data = Document(path.name, path=path).data
-        for node in _objects(data):  # so that they resolve from every document
-            if isinstance(node.get("$ref"), str):
-                node["$ref"] = _absolute(path.as_uri(), node["$ref"])
+        # Its references are made absolute, so that they resolve from every document; an alias of YAML is one object.
+        pending, done = [data], set[int]()
+        while pending:
+            node = pending.pop()
+            if id(node) not in done:
+                done.add(id(node))
+                if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+                    node["$ref"] = _absolute(path.as_uri(), node["$ref"])
+                inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+                pending += [each for each in inner if isinstance(each, (dict, list))]
         self._resources[uri] = data
         return data
-
-
-def _objects(data: Any) -> Iterator[dict[str, Any]]:
-    """Yield each object of a document, an alias of YAML once."""
-    pending, done = [data], set[int]()
-    while pending:
-        node = pending.pop()
-        if id(node) in done:
-            continue
-        done.add(id(node))
-        if isinstance(node, dict):
-            yield node
-        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-        pending += [each for each in inner if isinstance(each, (dict, list))]

@@ -10,6 +10,8 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from ingest.sources.prose import brief, plain
@@ -28,31 +30,23 @@ _BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems
 
 @dataclass(slots=True, kw_only=True)
 class View:
-    """The statements of a schema about its value, on one level.
+    """The statements of a schema about its value, on one level."""
 
-    :param types: ``string``, ``integer``, …; empty where the schema has none.
-    :param properties: map from field name to schema, in the schema's order.
-    :param items: schema of a list's items, or None.
-    :param values: schema of a map's values, or None.
-    :param bounds: the keywords that bound the value, and their numbers.
-    :param refs: the ``$ref``s of this type; not those of several types that an ``allOf`` combines.
-    """
-
-    types: list[str] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)  # ``string``, ``integer``, …; empty where the schema has none
     description: str = ""
     enum: tuple[str, ...] = ()
     format: str = ""
-    properties: dict[str, Any] = field(default_factory=dict)
+    properties: dict[str, Any] = field(default_factory=dict)  # map from field name to schema, in the schema's order
     required: frozenset[str] = frozenset()
-    items: Any = None
-    values: Any = None
+    items: Any = None  # schema of a list's items, or None
+    values: Any = None  # schema of a map's values, or None
     example: str = ""
     default: str = ""
     pattern: str = ""
-    bounds: tuple[tuple[str, float], ...] = ()
+    bounds: tuple[tuple[str, float], ...] = ()  # the keywords that bound the value, and their numbers
     read_only: bool = False
     write_only: bool = False
-    refs: frozenset[str] = frozenset()
+    refs: frozenset[str] = frozenset()  # the ``$ref``s of this type; not those of several that ``allOf`` combines
 
     @property
     def is_list(self) -> bool:
@@ -84,19 +78,38 @@ def object_schema(properties: Mapping[str, Any], required: Iterable[str] = ()) -
 
 
 def view_of(schema: Any, lookup: Lookup) -> View:
-    """Return the view of a schema.
+    """Return the view of a schema."""
+    numbers = count(1)
 
-    :raises DocumentError: when a reference cannot be resolved, or the schema is merged from more than 500 parts.
-    """
-    return _Merger(lookup).view(schema, frozenset())
+    def merged(schema: Any, refs: frozenset[str]) -> View:
+        if next(numbers) > _MAX_PARTS:
+            problem = f"a schema is merged from more than {_MAX_PARTS} parts"
+            raise DocumentError(problem, subject="allOf", reason="wrong-type")
+        if not isinstance(schema, Mapping):
+            return View(refs=refs)
+        view = _own(schema, refs)
+        ref = schema.get("$ref")
+        if isinstance(ref, str) and ref not in refs:
+            _merge_all(view, merged(lookup(ref), refs | {ref}))
+            view.refs |= {ref}
+        parts = as_list(schema.get("allOf"))
+        for part in parts:
+            inner = merged(part, refs)
+            if len(parts) > 1:  # a combined type is another type than its parts, so it may be opened inside them
+                inner.refs = refs
+            _merge_all(view, inner)
+        branches = [merged(part, refs) for key in ("oneOf", "anyOf") for part in as_list(schema.get(key))]
+        _merge_any(view, [branch for branch in branches if branch.type != "null"])
+        for part in (schema.get("then"), schema.get("else"), *as_mapping(schema.get("dependentSchemas")).values()):
+            if isinstance(part, Mapping):  # fields that the object has for some values of others
+                view.properties |= {**merged(part, refs).properties, **view.properties}
+        return view
+
+    return merged(schema, frozenset())
 
 
 def parts_of(schema: Any, lookup: Lookup, keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
-    """Yield a schema and all that says something of the same value: what it refers to and its parts, each once, at most 500.
-
-    :param keys: the keywords of its parts: ``allOf``, ``anyOf``, ``oneOf``, ``then``, ``else``.
-    :raises DocumentError: when a reference cannot be resolved.
-    """
+    """Yield a schema and all that says something of the same value: what it refers to and its parts, each once, at most 500."""
     waiting, seen = [schema], set[int]()
     while waiting and len(seen) < _MAX_PARTS:
         part = waiting.pop(0)
@@ -119,19 +132,12 @@ def states(schema: Any, flag: str, lookup: Lookup) -> bool:
 
 def dangling_reference(ref: str, *, subject: str, why: str = "") -> DocumentError:
     """Return the error for a ``$ref`` that cannot be resolved; ``why`` is the cause, or empty."""
-    return DocumentError(
-        f"the reference {ref!r} cannot be resolved" + (f" ({why})" if why else ""),
-        subject=subject,
-        remedy="Define its target, or correct it",
-        reason="dangling-ref",
-    )
+    problem = f"the reference {ref!r} cannot be resolved" + (f" ({why})" if why else "")
+    return DocumentError(problem, subject=subject, remedy="Define its target, or correct it", reason="dangling-ref")
 
 
 def local_lookup(schema: Any) -> Lookup:
-    """Return a function that resolves ``#/…`` references inside one schema.
-
-    It raises DocumentError when a reference cannot be resolved or points outside the schema.
-    """
+    """Return what resolves ``#/…`` references inside one schema, and raises DocumentError for any other."""
 
     def lookup(ref: str) -> Mapping[str, Any]:
         node = schema if ref.startswith("#") else None
@@ -145,51 +151,15 @@ def local_lookup(schema: Any) -> Lookup:
     return lookup
 
 
-class _Merger:
-    """Merger of the parts of one schema; it counts them."""
-
-    def __init__(self, lookup: Lookup) -> None:
-        self.lookup = lookup
-        self.parts = 0
-
-    def view(self, schema: Any, refs: frozenset[str]) -> View:
-        self.parts += 1
-        if self.parts > _MAX_PARTS:
-            problem = f"a schema is merged from more than {_MAX_PARTS} parts"
-            raise DocumentError(problem, subject="allOf", reason="wrong-type")
-        if not isinstance(schema, Mapping):
-            return View(refs=refs)
-        view = _own(schema, refs)
-        ref = schema.get("$ref")
-        if isinstance(ref, str) and ref not in refs:
-            _merge_all(view, self.view(self.lookup(ref), refs | {ref}))
-            view.refs |= {ref}
-        parts = as_list(schema.get("allOf"))
-        for part in parts:
-            inner = self.view(part, refs)
-            if len(parts) > 1:  # a combined type is another type than its parts, so it may be opened inside them
-                inner.refs = refs
-            _merge_all(view, inner)
-        branches = [self.view(part, refs) for key in ("oneOf", "anyOf") for part in as_list(schema.get(key))]
-        _merge_any(view, [branch for branch in branches if branch.type != "null"])
-        for part in (schema.get("then"), schema.get("else"), *as_mapping(schema.get("dependentSchemas")).values()):
-            if isinstance(part, Mapping):  # fields that the object has for some values of others
-                view.properties = {**view.properties, **{**self.view(part, refs).properties, **view.properties}}
-        return view
-
-
 def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:
     """Return the view of the schema without its references and parts."""
     if FLAT in schema:
         schema = {**schema, **schema[FLAT]}
-    type_ = schema.get("type")
-    items = schema.get("items")
-    if items is None and as_list(schema.get("prefixItems")):
-        items = schema["prefixItems"]
-    values = schema.get("additionalProperties")
+    type_, items, values = (schema.get(key) for key in ("type", "items", "additionalProperties"))
+    if items is None:
+        items = as_list(schema.get("prefixItems")) or None
     allowed = [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
-    examples = as_list(schema.get("examples"))
-    example = schema.get("example", examples[0] if examples else None)
+    example = schema.get("example", next(iter(as_list(schema.get("examples"))), None))
     return View(
         types=[type_] if isinstance(type_, str) else [str(name) for name in as_list(type_)],
         description=as_text(schema.get("description")),
@@ -226,9 +196,8 @@ def _merge_any(view: View, branches: list[View]) -> None:
     """Merge ``oneOf`` or ``anyOf``: all fields of all branches; a field is required when each branch requires it."""
     if not branches:
         return
-    if not view.types:
-        types = [name for branch in branches if branch.type != "any" for name in branch.type.split("|")]
-        view.types = list(dict.fromkeys(types))
+    types = (name for branch in branches if branch.type != "any" for name in branch.type.split("|"))
+    view.types = view.types or list(dict.fromkeys(types))
     enum = view.enum
     if not enum and all(branch.enum for branch in branches):
         enum = tuple(dict.fromkeys(value for branch in branches for value in branch.enum))
@@ -265,13 +234,10 @@ _MAX_VISITS = 5_000
 
 
 class Fields(NamedTuple):
-    """The fields of a schema.
-
-    :param cut: whether fields are missing because of the limits.
-    """
+    """The fields of a schema."""
 
     parameters: tuple[Parameter, ...] = ()
-    cut: bool = False
+    cut: bool = False  # whether fields are missing because of the limits
 
 
 class _Pending(NamedTuple):
@@ -294,26 +260,38 @@ def flatten(schema: Any, *, lookup: Lookup | None = None, location: str = "", ou
     """
     lookup = lookup or local_lookup(schema)
     required = not output  # no caller has to give an output
-    top = view_of(schema, lookup)
+    top, cut = view_of(schema, lookup), False
     queue: deque[_Pending] = deque()
-    cut = False
     done: list[tuple[tuple[int, ...], Parameter]] = []
     is_object = top.properties or top.values is not None or top.type in {"object", "any", "null"}
     if is_object or (top.is_list and _item_view(top, lookup).properties):
         cut = _descend(queue, _Pending((), "", schema, required), top, lookup)
     else:
         queue.append(_Pending((0,), "result" if output else "body", schema, required))
-    visits = 0
-    while queue and len(done) < MAX_FIELDS and visits < _MAX_VISITS:
+    visits = count()
+    while queue and len(done) < MAX_FIELDS and next(visits) < _MAX_VISITS:
         pending = queue.popleft()
-        visits += 1
         view = view_of(pending.schema, lookup)
         if (view.write_only if output else view.read_only) or view.type == "null":
             continue
-        done.append((pending.order, _parameter(pending, view, lookup, location)))
+        item = _item_view(view, lookup) if view.is_list else view
+        field_ = Parameter(
+            name=pending.name,
+            type=view.type,
+            description=plain(view.description or item.description),
+            required=pending.required,
+            enum=view.enum or item.enum,
+            location=location,
+            format=view.format,
+            example=brief(view.example or item.example, MAX_VALUE_CHARS),
+            default=brief(view.default, MAX_VALUE_CHARS),
+            pattern=view.pattern or item.pattern,
+            bounds=view.bounds,
+        )
+        done.append((pending.order, field_))
         if not pending.refs & view.refs:  # a recursive type is listed once and not opened again
             cut |= _descend(queue, pending, view, lookup)
-    done.sort(key=lambda pair: pair[0])
+    done.sort(key=itemgetter(0))
     return Fields(tuple(parameter for _, parameter in done), cut or bool(queue))
 
 
@@ -344,20 +322,3 @@ def _descend(queue: deque[_Pending], pending: _Pending, view: View, lookup: Look
 
 def _item_view(view: View, lookup: Lookup) -> View:
     return view_of(view.items if view.items is not None else {}, lookup)
-
-
-def _parameter(pending: _Pending, view: View, lookup: Lookup, location: str) -> Parameter:
-    item = _item_view(view, lookup) if view.is_list else view
-    return Parameter(
-        name=pending.name,
-        type=view.type,
-        description=plain(view.description or item.description),
-        required=pending.required,
-        enum=view.enum or item.enum,
-        location=location,
-        format=view.format,
-        example=brief(view.example or item.example, MAX_VALUE_CHARS),
-        default=brief(view.default, MAX_VALUE_CHARS),
-        pattern=view.pattern or item.pattern,
-        bounds=view.bounds,
-    )

@@ -133,9 +133,8 @@ def _with_null(written: dict[str, Any], source: Mapping[str, Any]) -> dict[str, 
         types = _types(written)
         written["type"] = [*types, *(["null"] if "null" not in types else [])]
     elif any(key in written for key in _COMBINED):
-        outer: dict[str, Any] = {
-            key: written.pop(key) for key in ("title", "description", "default", "examples") if key in written
-        }
+        stated = [key for key in ("title", "description", "default", "examples") if key in written]
+        outer: dict[str, Any] = {key: written.pop(key) for key in stated}
         return {**outer, "anyOf": [written, {"type": "null"}]}
     return written
 
@@ -154,44 +153,26 @@ _NESTED = frozenset((*_ONE, *_LISTS, *_MAPS, "$ref", "required"))
 
 
 class SelfContained(NamedTuple):
-    """A schema without references to the outside.
-
-    :param cut: whether the limit left something out.
-    """
+    """A schema without references to the outside."""
 
     schema: JsonObject
-    cut: bool = False
+    cut: bool = False  # whether the limit left something out
 
 
 class _Context(NamedTuple):
-    """What the schema around a part of it says of the same value.
+    """What the schema around a part of it says of the same value."""
 
-    :param hidden: the fields that it leaves out, which the part then cannot require.
-    :param inlined: the references that are written out around the part.
-    :param conjunct: whether the value fulfils the part: not where it is an alternative.
-    """
-
-    hidden: frozenset[str] = frozenset()
-    inlined: frozenset[str] = frozenset()
-    conjunct: bool = True
+    hidden: frozenset[str] = frozenset()  # the fields that it leaves out, which the part then cannot require
+    inlined: frozenset[str] = frozenset()  # the references that are written out around the part
+    conjunct: bool = True  # whether the value fulfils the part: not where it is an alternative
 
     def below(self, key: str) -> _Context:
-        """The context of the schemas under a keyword."""
         if key not in _SAME_VALUE:
             return _ALONE
         return self if key == "allOf" else self._replace(conjunct=False)
 
 
 _ALONE = _Context()
-
-
-class _Pending(NamedTuple):
-    """A schema, and its place in the result: a key of an object or an index of a list."""
-
-    source: Any
-    holder: Any
-    place: str | int
-    context: _Context = _ALONE
 
 
 class _Definition(NamedTuple):
@@ -203,10 +184,7 @@ class _Definition(NamedTuple):
 
 
 class Definitions:
-    """The definitions of one document, each converted once, and under one name, for all schemas that refer to it.
-
-    :param lookup: what a ``$ref`` stands for.
-    """
+    """The definitions of one document, each converted once, and under one name, for all schemas that refer to it."""
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
@@ -238,17 +216,15 @@ class Definitions:
 def self_contained(
     schema: Any, lookup: Lookup, *, output: bool = False, definitions: Definitions | None = None
 ) -> SelfContained:
-    """The schema with everything it refers to.
-
-    :param lookup: what a ``$ref`` stands for.
-    :param output: whether it is a schema of answers (``writeOnly`` fields are left out) or of requests (``readOnly`` ones are).
-    :param definitions: of the document, with the same ``lookup``.
-    :raises DocumentError: when a reference leads nowhere.
-    """
+    """The schema with everything it refers to: of answers (``output``) without ``writeOnly`` fields, of requests without ``readOnly`` ones."""
     definitions = definitions or Definitions(lookup)
     hidden = "writeOnly" if output else "readOnly"
     writer = _Writer(definitions, hidden)
-    top = writer.write(_resolved(schema, lookup))
+    seen: set[str] = set()
+    while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str) and ref not in seen:
+        seen.add(ref)  # without a reference around it: it says itself what it is
+        schema = {**lookup(ref), **{key: value for key, value in schema.items() if key != "$ref"}}
+    top = writer.write(schema)
     taken, cut, pending = writer.taken, writer.taken > MAX_SCHEMAS, deque(writer.refs)
     texts: dict[str, str] = {}
     while pending:
@@ -264,15 +240,6 @@ def self_contained(
     return SelfContained(JsonObject(schema_text(top if isinstance(top, dict) else {}), texts), cut)
 
 
-def _resolved(schema: Any, lookup: Lookup) -> Any:
-    """The top schema without a reference around it, so that it says itself what it is."""
-    seen: set[str] = set()
-    while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str) and ref not in seen:
-        seen.add(ref)
-        schema = {**lookup(ref), **{key: value for key, value in schema.items() if key != "$ref"}}
-    return schema
-
-
 class _Writer:
     """Writer of one schema without what it refers to; ``refs`` are its references, ``taken`` counts its schemas."""
 
@@ -280,7 +247,8 @@ class _Writer:
         self._definitions = definitions
         self._lookup = definitions.lookup
         self._hidden = hidden
-        self._pending: deque[_Pending] = deque()
+        # Schemas, and their places in the result: a key of an object or an index of a list.
+        self._pending: deque[tuple[Any, Any, str | int, _Context]] = deque()
         self.refs: dict[str, None] = {}
         self.taken = 0
 
@@ -305,10 +273,7 @@ class _Writer:
         return _with_null(written, source)
 
     def _in_context(self, source: Mapping[str, Any], outer: _Context) -> tuple[Mapping[str, Any], _Context]:
-        """The schema and the context of its parts.
-
-        A reference is written out where its target requires a field that is left out, or leads back to what is being written.
-        """
+        """The schema and the context of its parts, a reference written out where its target requires what is left out, or leads back."""
         context = outer._replace(hidden=outer.hidden | self._left_out(source))
         ref = source.get("$ref")
         if not isinstance(ref, str):
@@ -319,14 +284,12 @@ class _Writer:
         target = self._lookup(ref)
         parts = parts_of(target, self._lookup, ("allOf",))
         leads_back = bool(outer.inlined) and any(part.get("$ref") in outer.inlined for part in parts)
-        if not leads_back and not (
-            context.hidden and (self._required(target) & context.hidden) - self._left_out(target)
-        ):
-            return source, context
-        return {**own, "allOf": [target, *as_list(own.get("allOf"))]}, context._replace(inlined=outer.inlined | {ref})
+        if leads_back or (context.hidden and (self._required(target) & context.hidden) - self._left_out(target)):
+            own = {**own, "allOf": [target, *as_list(own.get("allOf"))]}
+            return own, context._replace(inlined=outer.inlined | {ref})
+        return source, context
 
     def _required(self, source: Any) -> set[str]:
-        """The fields that a schema or one of its parts requires."""
         parts = parts_of(source, self._lookup, _SAME_VALUE)
         return {name for part in parts for name in as_list(part.get("required")) if isinstance(name, str)}
 
@@ -346,9 +309,7 @@ class _Writer:
         if isinstance(ref := source.get("$ref"), str):
             self.refs.setdefault(ref)
             written["$ref"] = f"#/$defs/{self._definitions.name(ref)}"
-        for key in _ONE:
-            if key not in source:  # most are not
-                continue
+        for key in filter(source.__contains__, _ONE):
             inner = source[key]
             if isinstance(inner, bool) and key == "additionalProperties":
                 written[key] = inner
@@ -357,12 +318,12 @@ class _Writer:
             elif isinstance(inner, list) and inner and key == "items":  # a tuple before Draft 2020-12
                 self._queue_list(inner, written, "prefixItems", _ALONE)
         for key in _LISTS:
-            if key in source and isinstance(source[key], list) and source[key]:
-                self._queue_list(source[key], written, key, context.below(key))
+            if inner := as_list(source.get(key)):
+                self._queue_list(inner, written, key, context.below(key))
         for key in _MAPS:
-            if key in source and isinstance(source[key], Mapping):
+            if isinstance(fields := source.get(key), Mapping):
                 written[key] = {}
-                for name, inner in source[key].items():
+                for name, inner in fields.items():
                     # not what only the server, or only the caller, writes
                     if key != "properties" or not states(inner, self._hidden, self._lookup):
                         self._queue(inner, written[key], str(name))
@@ -371,12 +332,11 @@ class _Writer:
         if required := [name for name in names if name not in hidden]:
             written["required"] = required
 
-    def _queue(self, schema: Any, holder: dict[str, Any], key: str, context: _Context = _ALONE) -> None:
+    def _queue(self, schema: Any, holder: Any, key: str | int, context: _Context = _ALONE) -> None:
         holder[key] = {}  # holds the place: the order of the fields is that of the source
-        self._pending.append(_Pending(schema, holder, key, context))
+        self._pending.append((schema, holder, key, context))
 
     def _queue_list(self, schemas: list[Any], holder: dict[str, Any], key: str, context: _Context) -> None:
-        places: list[Any] = [{} for _ in schemas]
-        holder[key] = places
+        holder[key] = [{} for _ in schemas]
         for number, schema in enumerate(schemas):
-            self._pending.append(_Pending(schema, places, number, context))
+            self._queue(schema, holder[key], number, context)

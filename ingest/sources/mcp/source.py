@@ -1,14 +1,19 @@
-"""The source ``mcp.v1``: tools of the Model Context Protocol, from a saved ``tools/list`` or a live server."""
+"""The source ``mcp.v1``: tools of the Model Context Protocol, from a saved ``tools/list`` or a live server (with the extra ``mcp``)."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 from egotools.call import Argument, Call
+from egotools.calling.mcp_session import ServerOutput, first_cause, http_server, stdio_server
 from ingest.sources.document import Document
+from ingest.sources.fetch import run_async
 from ingest.sources.json_schema.schema import local_lookup, view_of
 from ingest.sources.operation import Operation, Output, Schemas
 from ingest.sources.prose import plain
@@ -22,7 +27,9 @@ from ingest.sources.source import (
     as_text,
     json_lines,
 )
-from ontology.errors import DocumentError
+from ingest.sources.sources_file import NO_ACCESS, Access
+from ontology.errors import DocumentError, MissingExtraError
+from ontology.redaction import redact, redacted_address, secrets_in
 from ontology.tool import Tool
 
 _SCHEMA = re.compile(r"""["']?inputSchema["']?\s*:""")
@@ -50,27 +57,31 @@ class McpSource(Source):
         if document.suffix not in DATA_SUFFIXES or not _POSSIBLE_KEY.search(document.head):
             return False
         data = document.data_or_none
-        rows = _page(data, None).tools
+        rows, _ = _page(data, None)
         if not rows:  # an empty list is of this format only inside a JSON-RPC response
             return rows is not None and isinstance(data, Mapping) and "result" in data
         return any(isinstance(row, Mapping) and "inputSchema" in row for row in rows)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield the tools in the server's order.
-
-        :raises DocumentError: when the file cannot be parsed, or the server cannot be started or reached, fails or is too slow.
-        :raises MissingExtraError: for a live server when the SDK is not installed.
-        """
-        service, pages = _pages(document)
-        cursor: Any = None
-        schemas = Schemas()
+        """Yield the tools in the server's order."""
+        pages: Iterable[Row]
+        service, cursor, schemas = "", None, Schemas()
+        if not document.has_content:
+            service, listed = list_tools(document.target, access=document.access)
+            pages = [Row(document.address, {"tools": listed})]
+        elif document.suffix in LINE_SUFFIXES:
+            pages = json_lines(document)
+        else:
+            pages = [Row(document.address, document.data)]
         for location, page in pages:
             if isinstance(page, RejectedRecord):
                 yield page
                 continue
             rows, cursor = _page(page, cursor)
-            if rows is None:
-                yield _unusable(location, page)
+            if rows is None and isinstance(error := as_mapping(page).get("error"), Mapping):
+                yield RejectedRecord(location, "rpc-error", f"The server answered: {error.get('message')}.")
+            elif rows is None:
+                yield RejectedRecord(location, "wrong-type", "It is neither a tool nor an answer to tools/list.")
             for number, row in enumerate(rows or (), 1):
                 name = as_text(as_mapping(row).get("name")).strip()
                 if name:
@@ -84,58 +95,28 @@ class McpSource(Source):
             yield RejectedRecord(document.address, "missing-page", detail)
 
 
-def _pages(document: Document) -> tuple[str, Iterable[Row]]:
-    """Return the name of the server, or empty, and the responses to ``tools/list``."""
-    if not document.has_content:
-        from ingest.sources.mcp.live import list_tools
-
-        service, listed = list_tools(document.target, access=document.access)
-        return service, [Row(document.address, {"tools": listed})]
-    if document.suffix in LINE_SUFFIXES:
-        return "", json_lines(document)
-    return "", [Row(document.address, document.data)]
-
-
-class _Page(NamedTuple):
-    """The tools of a page (None when it is no page of tools) and the cursor of the next page."""
-
-    tools: list[Any] | None
-    cursor: Any
-
-
-def _page(page: Any, cursor: Any) -> _Page:
-    """Parse a page, or a list of pages (a JSON-RPC batch)."""
+def _page(page: Any, cursor: Any) -> tuple[list[Any] | None, Any]:
+    """The tools of a page, or of a list of pages (a JSON-RPC batch), None where it is none; and the cursor of the next page."""
     if isinstance(page, list):
         if not any(isinstance(part, Mapping) and ("result" in part or "tools" in part) for part in page):
-            return _Page(page, cursor)
+            return page, cursor
         rows: list[Any] = []
         for part in page:
             found, cursor = _page(part, cursor)
             rows += found or ()
-        return _Page(rows, cursor)
+        return rows, cursor
     if not isinstance(page, Mapping):
-        return _Page(None, cursor)
+        return None, cursor
     if isinstance(page.get("result"), Mapping):
         return _page(page["result"], cursor)
     if isinstance(page.get("tools"), list):
-        return _Page(page["tools"], page.get("nextCursor"))
+        return page["tools"], page.get("nextCursor")
     if "inputSchema" in page:
-        return _Page([page], cursor)
-    return _Page([] if "method" in page else None, cursor)  # requests and notifications in a recorded exchange
-
-
-def _unusable(location: str, page: Any) -> RejectedRecord:
-    error = as_mapping(page).get("error")
-    if isinstance(error, Mapping):
-        return RejectedRecord(location, "rpc-error", f"The server answered: {error.get('message')}.")
-    return RejectedRecord(location, "wrong-type", "It is neither a tool nor an answer to tools/list.")
+        return [page], cursor
+    return [] if "method" in page else None, cursor  # requests and notifications in a recorded exchange
 
 
 def _operation(name: str, row: Mapping[str, Any], service: str) -> Operation:
-    """The tool of a row.
-
-    :raises DocumentError: when its ``inputSchema`` is no object.
-    """
     schema, answer = row.get("inputSchema"), row.get("outputSchema")
     if not isinstance(schema, Mapping | None):
         raise _no_object("inputSchema")
@@ -162,12 +143,114 @@ def _metadata(row: Mapping[str, Any], service: str) -> dict[str, Any]:
         key: annotations[hint] for hint, key in _HINTS.items() if isinstance(annotations.get(hint), bool)
     }
     title = as_text(row.get("title")).strip() or as_text(annotations.get("title")).strip()
-    if title:
-        metadata["title"] = title
-    if service:
-        metadata["service"] = service
+    metadata |= {key: text for key, text in (("title", title), ("service", service)) if text}
     # `_meta` has extensions of the server; its texts, numbers and booleans are metadata too.
     for key, value in as_mapping(row.get("_meta")).items():
         if isinstance(value, (str, int, float, bool)) and "/" not in str(key):
             metadata.setdefault(str(key), value)
     return metadata
+
+
+#: Timeout in seconds to start a server and to list all its tools.
+TIMEOUT_S = 60.0
+#: Maximum number of pages; a server with more is assumed to repeat its pages without end.
+MAX_PAGES = 1_000
+_NO_SUCH_METHOD = -32601  # of JSON-RPC
+
+
+class ListedTools(NamedTuple):
+    """The name of a server, or empty, and its tools in the JSON form of the protocol."""
+
+    server: str
+    tools: list[dict[str, Any]]
+
+
+def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = NO_ACCESS) -> ListedTools:
+    """Return the tools of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
+
+    :param timeout_s: seconds for the whole exchange.
+    :param access: environment variables, headers and references in the address.
+    :raises DocumentError: when the server cannot be started or reached, fails, is too slow, gives no valid answer, or
+        writes more than :data:`egotools.calling.mcp_session.MAX_ANSWER_BYTES`.
+    :raises MissingExtraError: when the SDK is not installed, or is older than the high-level client.
+    """
+    try:
+        from mcp import Client  # noqa: F401 - to check that it is installed
+    except ImportError as error:
+        raise MissingExtraError(redacted_address(address), extra="mcp") from error
+    for library in ("httpx", "httpx2"):
+        logging.getLogger(library).setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
+    output = ServerOutput()
+    try:
+        return run_async(_list(address, output, timeout_s, access))
+    except DocumentError:
+        raise
+    except Exception as error:  # the SDK, its HTTP client and the process raise errors of different classes
+        raise _failure(address, error, output, timeout_s, access) from error
+
+
+async def _list(address: str, output: ServerOutput, timeout_s: float, access: Access) -> ListedTools:
+    from mcp import Client
+    from mcp.shared.exceptions import MCPError
+
+    tools: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    cursor: str | None = None
+    server = _server(address, output, access)
+    async with asyncio.timeout(timeout_s), Client(server, read_timeout_seconds=timeout_s) as client:
+        name = client.server_info.name if client.server_info is not None else ""
+        for _ in range(MAX_PAGES):
+            try:
+                page = await client.list_tools(cursor=cursor)
+            except MCPError as error:
+                if client.server_capabilities.tools is None and error.code == _NO_SUCH_METHOD:
+                    return ListedTools(name, [])  # it says that it offers none, only resources or prompts
+                raise
+            tools += (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools)
+            cursor = page.next_cursor
+            if not cursor:
+                return ListedTools(name, tools)
+            if cursor in seen:
+                break
+            seen.add(cursor)
+    problem, subject = f"the list of tools has no end (page after {cursor!r})", redacted_address(address)
+    raise DocumentError(problem, subject=subject, remedy="Correct the server's paging")
+
+
+def _server(address: str, output: ServerOutput, access: Access) -> Any:
+    if address.startswith(("mcp+http://", "mcp+https://")):
+        return http_server(access.expand(address.removeprefix("mcp+")), access.resolved_headers(), output)
+    try:
+        words = shlex.split(address.removeprefix("mcp:"))
+    except ValueError as error:
+        problem, subject = f"the command cannot be read ({error})", redacted_address(address)
+        raise DocumentError(problem, subject=subject, remedy="Write mcp:COMMAND ARGUMENTS") from error
+    if not words:
+        raise DocumentError("no command is named", subject=address, remedy="Write mcp:COMMAND ARGUMENTS")
+    return stdio_server([access.expand(word) for word in words], access.resolved_env(), output)
+
+
+def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: float, access: Access) -> DocumentError:
+    cause = first_cause(error)
+    server_output = f"; it wrote: {output.last_line[:300]}" if output.last_line else ""
+    if isinstance(cause, DocumentError):
+        problem = cause.problem
+    elif output.too_large:
+        problem = f"the MCP server wrote more than {output.max_bytes} bytes"
+    elif output.compressed:
+        problem = "the MCP server compresses its answers, although it is asked not to"
+    elif output.refused:
+        problem = f"the MCP server refuses the request ({output.refused}): give its token in a sources file"
+    elif isinstance(cause, TimeoutError):
+        problem = f"the MCP server did not list its tools within {timeout_s:g} s{server_output}"
+    elif isinstance(cause, FileNotFoundError):
+        problem = "the MCP server cannot be started: there is no such command"
+    else:
+        said = " ".join(str(cause).split())[:300] or type(cause).__name__
+        problem = f"the MCP server cannot list its tools: {said}{server_output}"
+    return DocumentError(
+        redact(problem, (*secrets_in(address), *access.secrets())),
+        subject=redacted_address(address),
+        remedy="Start it by hand and read its output",
+        reason=cause.reason if isinstance(cause, DocumentError) else None,
+    )

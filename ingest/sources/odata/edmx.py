@@ -1,4 +1,4 @@
-"""Parse EDMX/CSDL, the service description of OData v2 and v4, to a :class:`~ingest.sources.odata.model.Service`.
+"""Parse EDMX/CSDL, the service description of OData v2 and v4, to a :class:`~ingest.sources.odata.types.Service`.
 
 The two versions describe the same facts by different elements (v2: associations, ``sap:`` attributes, function imports; v4:
 bindings, annotations, actions).
@@ -18,7 +18,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from ingest.sources.document import Document
-from ingest.sources.odata.model import (
+from ingest.sources.odata.types import (
     Annotations,
     EntitySet,
     Navigation,
@@ -41,49 +41,34 @@ _RESTRICTIONS = {
     "deletable": ("Capabilities.DeleteRestrictions", "Deletable"),
     "searchable": ("Capabilities.SearchRestrictions", "Searchable"),
 }
-_METADATA = "/$metadata"
 
 
 def parse_edmx(document: Document) -> Service:
-    """Parse an EDMX or CSDL document.
-
-    :raises DocumentError: for invalid XML (with its line), a DOCTYPE or entity declaration, or a document without a schema.
-    """
+    """Parse an EDMX or CSDL document."""
     if not document.content.strip():
         raise DocumentError("the file is empty", subject=document.address, reason="empty")
     try:
         root: Element = fromstring(document.content)
-    except ParseError as error:
-        raise _invalid_xml(str(error), f"{document.address}:{error.position[0]}", "Correct the XML") from error
-    except DefusedXmlException as error:
-        fault = "it declares a document type or entities, which are not expanded"
-        raise _invalid_xml(fault, document.address, "Remove its DOCTYPE and entities") from error
-    except (ValueError, LookupError, RecursionError) as error:
-        raise _invalid_xml(str(error), document.address) from error
+    except (ParseError, ValueError, LookupError, RecursionError) as error:
+        fault, subject, remedy = str(error), document.address, ""
+        if isinstance(error, ParseError):
+            subject, remedy = f"{subject}:{error.position[0]}", "Correct the XML"
+        elif isinstance(error, DefusedXmlException):
+            fault = "it declares a document type or entities, which are not expanded"
+            remedy = "Remove its DOCTYPE and entities"
+        raise DocumentError(f"invalid XML: {fault}", subject=subject, remedy=remedy, reason="invalid-xml") from error
     schemas = [element for element in root.iter() if _tag(element) == "Schema"]
     if not schemas:
-        raise DocumentError(
-            "no Schema element in the XML", subject=document.address, remedy="Give the $metadata of an OData service"
-        )
+        remedy = "Give the $metadata of an OData service"
+        raise DocumentError("no Schema element in the XML", subject=document.address, remedy=remedy)
     return _Parser(root, schemas).service(document)
-
-
-def _invalid_xml(fault: str, subject: str, remedy: str = "") -> DocumentError:
-    return DocumentError(f"invalid XML: {fault}", subject=subject, remedy=remedy, reason="invalid-xml")
-
-
-def _version(root: Element) -> str:
-    """``v4`` for OData 4.x, else ``v2``: version 3 has the same keys, filters and envelopes of answers as version 2."""
-    version = root.get("Version", "") if _tag(root) == "Edmx" else ""
-    namespace = root.tag if isinstance(root.tag, str) else ""
-    return "v4" if version.startswith("4") or (not version and "oasis-open.org" in namespace) else "v2"
 
 
 def _servers(root: Element, document: Document) -> Iterator[str]:
     """Yield the base URLs: where ``$metadata`` was read from, then the document's links to itself; a placeholder is none."""
     links = (element.get("href", "") for element in root.iter() if _tag(element) == "link")
     for address in (*([document.address] if document.is_url else []), *links):
-        base, metadata, _ = address.partition(_METADATA)
+        base, metadata, _ = address.partition("/$metadata")
         try:
             parts = urlsplit(base)
             known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -117,11 +102,11 @@ def _number(element: Element, name: str) -> int | None:
 
 def _value(element: Element) -> Any:
     """Return the value of an annotation or of a record's property; true for an annotation without a value."""
-    for name in _TEXTS:
-        if (text := element.get(name)) is not None:
-            return text
-    if (flag := element.get("Bool")) is not None:
-        return flag.strip().lower() == "true"
+    text = next((text for name in _TEXTS if (text := element.get(name)) is not None), None)
+    if text is not None:
+        return text
+    if element.get("Bool") is not None:
+        return _flag(element, "Bool")
     return next((_plain(child) for child in element if _tag(child) != "Annotation"), True)
 
 
@@ -149,25 +134,20 @@ def _label(element: Element, annotations: Annotations) -> str:
 
 def _description(element: Element, annotations: Annotations) -> str:
     """Join quick info, descriptions and documentation (of v2 and v3); equal texts appear once."""
-    documented = [
-        " ".join("".join(part.itertext()).split())
-        for documentation in _children(element, "Documentation")
-        for part in _children(documentation, "Summary", "LongDescription")
-    ]
+    documents = _children(element, "Documentation")
+    documented = (part for each in documents for part in _children(each, "Summary", "LongDescription"))
     parts = [
         element.get(f"{_SAP}quickinfo"),
         annotations.get("Common.QuickInfo"),
         annotations.get("Core.Description"),
         annotations.get("Core.LongDescription"),
-        " ".join(text for text in documented if text),
+        " ".join("".join(part.itertext()) for part in documented),
     ]
     texts = dict.fromkeys(" ".join(part.split()) for part in parts if isinstance(part, str) and part.strip())
     return ". ".join(text.rstrip(".") for text in texts)
 
 
 class _Parser:
-    """Parser of the schemas of one document."""
-
     def __init__(self, root: Element, schemas: list[Element]) -> None:
         self._root = root
         self._schemas = schemas
@@ -187,33 +167,30 @@ class _Parser:
         self._entity_types = self._by_name("EntityType")
 
     def service(self, document: Document) -> Service:
-        """The content of the document."""
-        types: dict[str, StructuredType] = {}
+        types = {full: self._type(element, full) for element, full in self._qualified("EntityType", "ComplexType")}
         enums: dict[str, tuple[str, ...]] = {}
         flags: set[str] = set()
-        aliases: dict[str, str] = {}
-        operations: dict[str, list[Element]] = {}
-        for schema in self._schemas:
-            for element, full in self._qualified(schema, "EntityType", "ComplexType"):
-                types[full] = self._type(element, full)
-            for element, full in self._qualified(schema, "EnumType"):
-                enums[full] = tuple(member for _, member in self._named(element, "Member"))
-                if _flag(element, "IsFlags", default=False):
-                    flags.add(full)
-            for element, full in self._qualified(schema, "TypeDefinition"):
-                aliases[full] = element.get("UnderlyingType", "Edm.String")
-            for element, full in self._qualified(schema, "Function", "Action"):
-                operations.setdefault(full, []).append(element)
+        for element, full in self._qualified("EnumType"):
+            enums[full] = tuple(member for _, member in self._named(element, "Member"))
+            if _flag(element, "IsFlags", default=False):
+                flags.add(full)
+        aliases = {full: e.get("UnderlyingType", "Edm.String") for e, full in self._qualified("TypeDefinition")}
+        operations: defaultdict[str, list[Element]] = defaultdict(list)
+        for element, full in self._qualified("Function", "Action"):
+            operations[full].append(element)
         containers = [(schema, each) for schema in self._schemas for each in _children(schema, "EntityContainer")]
+        imports = [each for schema, container in containers for each in self._imports(container, schema, operations)]
         bound = [
             self._operation(element, full)
             for full, overloads in operations.items()
             for element in overloads
             if _flag(element, "IsBound", default=False)
         ]
-        imports = [each for schema, container in containers for each in self._imports(container, schema, operations)]
         sets = [each for schema, container in containers for each in self._sets(container, schema)]
         main = containers[0][0] if containers else self._schemas[0]
+        stated = self._root.get("Version", "") if _tag(self._root) == "Edmx" else ""
+        # Version 3 has the same keys, filters and envelopes of answers as version 2.
+        is_v4 = stated.startswith("4") or (not stated and "oasis-open.org" in str(self._root.tag))
         return Service(
             namespace=main.get("Namespace", ""),
             types=types,
@@ -223,7 +200,7 @@ class _Parser:
             sets=tuple(sets),
             operations=(*imports, *bound),
             nameless=self._nameless,
-            version=_version(self._root),
+            version="v4" if is_v4 else "v2",
             servers=tuple(dict.fromkeys(_servers(self._root, document))),
         )
 
@@ -241,15 +218,14 @@ class _Parser:
             for element in _children(schema, tag)
         }
 
-    def _qualified(self, schema: Element, *tags: str) -> Iterator[tuple[Element, str]]:
-        """Return the elements of a schema with their qualified names."""
-        namespace = schema.get("Namespace", "")
-        return ((element, f"{namespace}.{name}") for element, name in self._named(schema, *tags))
+    def _qualified(self, *tags: str) -> Iterator[tuple[Element, str]]:
+        for schema in self._schemas:
+            for element, name in self._named(schema, *tags):
+                yield element, f"{schema.get('Namespace', '')}.{name}"
 
     def _named(self, parent: Element, *tags: str) -> Iterator[tuple[Element, str]]:
         for element in _children(parent, *tags):
-            name = (element.get("Name") or "").strip()
-            if name:
+            if name := (element.get("Name") or "").strip():
                 yield element, name
             else:
                 self._nameless += 1
@@ -264,19 +240,17 @@ class _Parser:
         inner = ", ".join(self._qualify(part.strip()) for part in types.split(","))
         return f"{self._qualify(head)}({inner}){path}"
 
-    def _term(self, term: str) -> str:
-        """Return the short form of a term: ``Core.Description`` for ``Org.OData.Core.V1.Description``."""
-        prefix, _, name = term.rpartition(".")
-        parts = [part for part in self._vocabularies.get(prefix, prefix).split(".") if not _VERSION.fullmatch(part)]
-        return f"{parts[-1]}.{name}" if parts else name
-
     def _inline(self, element: Element) -> dict[str, Any]:
-        """The annotations inside an element by term; those with a qualifier, for special clients, are left out."""
-        return {
-            self._term(child.get("Term", "")): _value(child)
-            for child in _children(element, "Annotation")
-            if child.get("Term") and not child.get("Qualifier")
-        }
+        """The annotations inside an element by short term (``Core.Description``), without those with a qualifier, for special clients."""
+        found: dict[str, Any] = {}
+        for child in _children(element, "Annotation"):
+            term = child.get("Term", "")
+            if term and not child.get("Qualifier"):
+                prefix, _, name = term.rpartition(".")
+                parts = self._vocabularies.get(prefix, prefix).split(".")
+                named = [part for part in parts if not _VERSION.fullmatch(part)]
+                found[f"{named[-1]}.{name}" if named else name] = _value(child)
+        return found
 
     def _annotations(self, element: Element, target: str) -> Annotations:
         return {**self._outside.get(target, {}), **self._inline(element)}
@@ -327,44 +301,38 @@ class _Parser:
             default=element.get("DefaultValue"),
         )
 
-    def _argument(self, element: Element, name: str, *, required: bool, target: str) -> Property:
+    def _argument(self, element: Element, name: str, required: bool, target: str) -> Property:
         """Return a parameter; ``required``: whether it is required even when it may be null."""
         annotations = self._annotations(element, target)
-        required = required or not _flag(element, "Nullable")
-        return replace(
-            self._valued(element, name, annotations),
-            required=required and "Core.OptionalParameter" not in annotations,
-            description=_description(element, annotations) or _label(element, annotations),
-        )
+        required = (required or not _flag(element, "Nullable")) and "Core.OptionalParameter" not in annotations
+        description = _description(element, annotations) or _label(element, annotations)
+        return replace(self._valued(element, name, annotations), required=required, description=description)
 
     def _navigation(self, element: Element, name: str, annotations: Annotations) -> Navigation:
         association = self._associations.get(self._qualify(element.get("Relationship", "")))
-        if association is not None:
+        if association is None:
+            stated = self._qualify(element.get("Type", ""))
+            type_, many = item_type(stated), is_collection(stated)
+            equal = _children(element, "ReferentialConstraint")
+            named = ((each.get("Property", ""), each.get("ReferencedProperty", "")) for each in equal)
+            pairs = tuple(pair for pair in named if all(pair))
+        else:
             here, there = element.get("FromRole", ""), element.get("ToRole", "")
             end = {end.get("Role", ""): end for end in _children(association, "End")}.get(there)
+            type_ = self._qualify(end.get("Type", "")) if end is not None else ""
+            many = end is not None and end.get("Multiplicity") == "*"
             columns = {
                 side.get("Role", ""): [ref.get("Name", "") for ref in _children(side, "PropertyRef")]
                 for constraint in _children(association, "ReferentialConstraint")
                 for side in _children(constraint, "Principal", "Dependent")
             }
-            return Navigation(
-                name=name,
-                type=self._qualify(end.get("Type", "")) if end is not None else "",
-                many=end is not None and end.get("Multiplicity") == "*",
-                pairs=tuple(zip(columns.get(here, ()), columns.get(there, ()), strict=False)),
-                annotations=annotations,
-            )
-        type_ = self._qualify(element.get("Type", ""))
-        pairs = (
-            (constraint.get("Property", ""), constraint.get("ReferencedProperty", ""))
-            for constraint in _children(element, "ReferentialConstraint")
-        )
+            pairs = tuple(zip(columns.get(here, ()), columns.get(there, ()), strict=False))
         return Navigation(
             name=name,
-            type=item_type(type_),
-            many=is_collection(type_),
-            contained=_flag(element, "ContainsTarget", default=False),
-            pairs=tuple(pair for pair in pairs if all(pair)),
+            type=type_,
+            many=many,
+            contained=association is None and _flag(element, "ContainsTarget", default=False),
+            pairs=pairs,
             annotations=annotations,
         )
 
@@ -410,18 +378,17 @@ class _Parser:
 
     def _operation(self, element: Element, full: str, name: str = "") -> ODataOperation:
         parameters = list(self._named(element, "Parameter"))
+        types = [self._qualify(p.get("Type", "")) for p, _ in parameters]
         bound = _flag(element, "IsBound", default=False) and bool(parameters)
-        target = f"{full}({', '.join(self._qualify(p.get('Type', '')) for p, _ in parameters)})"
+        target = f"{full}({', '.join(types)})"
         annotations = self._annotations(element, target) or self._outside.get(full, {})
-        function = _tag(element) == "Function"
+        is_function = _tag(element) == "Function"
         return ODataOperation(
             name=name or full.rpartition(".")[2],
             qualified=full,
-            method="GET" if function else "POST",
-            parameters=tuple(
-                self._argument(p, n, required=function, target=f"{target}/{n}") for p, n in parameters[bound:]
-            ),
-            binding=self._qualify(parameters[0][0].get("Type", "")) if bound else "",
+            method="GET" if is_function else "POST",
+            parameters=tuple(self._argument(p, n, is_function, f"{target}/{n}") for p, n in parameters[bound:]),
+            binding=types[0] if bound else "",
             returns=self._return_type(element),
             description=_description(element, annotations) or _label(element, annotations),
         )
@@ -444,9 +411,7 @@ class _Parser:
             yield ODataOperation(
                 name=name,
                 method=next(methods, "") or "GET",
-                parameters=tuple(
-                    self._argument(p, n, required=p.get("Nullable") != "true", target=f"{full}/{n}") for p, n in inputs
-                ),
+                parameters=tuple(self._argument(p, n, p.get("Nullable") != "true", f"{full}/{n}") for p, n in inputs),
                 returns=self._qualify(element.get("ReturnType", "")) or self._return_type(element),
                 description=_description(element, annotations) or _label(element, annotations),
             )

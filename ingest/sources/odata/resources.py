@@ -6,12 +6,11 @@ navigation property that does not contain them, are read only: their tools find 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from ingest.sources.odata.model import Annotations, EntitySet, Navigation, Property, StructuredType
-from ingest.sources.odata.types import ServiceTypes
+from ingest.sources.odata.types import Annotations, Navigation, Property, ServiceTypes, StructuredType
 from ingest.sources.prose import name_words
 from ingest.sources.source import as_list
 from ontology.errors import DocumentError
@@ -29,36 +28,22 @@ _NO_TYPE = StructuredType(name="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A collection of entities, or a single entity, with its own path.
+    """A collection of entities, or a single entity, with its own path."""
 
-    :param id: unique in the service: ``users``, ``users_messages``.
-    :param type: qualified type of the entities.
-    :param single: whether it is a single entity, without a key.
-    :param name: last part of the path.
-    :param label: its label in the document, or empty.
-    :param owner: name of the entity that contains it (``user``), or empty.
-    :param owner_keys: the owner's keys, under the names of the inputs.
-    :param depends_on: dependencies on the tools that return the owner's keys.
-    :param bindings: map from navigation property to its target.
-    :param limits: capability annotations, the most specific first.
-    :param read_only: whether it has tools that find and read only.
-    :param linked: whether it is behind a navigation property that does not contain it: its entities have no path below it.
-    """
-
-    id: str
-    type: str
-    name: str
+    id: str  # unique in the service: ``users``, ``users_messages``
+    type: str  # qualified type of the entities
+    name: str  # last part of the path
     path: str
-    single: bool = False
-    label: str = ""
+    single: bool = False  # whether it is a single entity, without a key
+    label: str = ""  # its label in the document, or empty
     description: str = ""
-    owner: str = ""
-    owner_keys: tuple[Property, ...] = ()
-    depends_on: tuple[Dependency, ...] = ()
-    bindings: Mapping[str, str]
-    limits: tuple[Annotations, ...]
-    read_only: bool = False
-    linked: bool = False
+    owner: str = ""  # name of the entity that contains it (``user``), or empty
+    owner_keys: tuple[Property, ...] = ()  # the owner's keys, under the names of the inputs
+    depends_on: tuple[Dependency, ...] = ()  # dependencies on the tools that return the owner's keys
+    bindings: Mapping[str, str]  # map from navigation property to its target
+    limits: tuple[Annotations, ...]  # capability annotations, the most specific first
+    read_only: bool = False  # whether it has tools that find and read only
+    linked: bool = False  # whether it is behind a link that does not contain it: its entities have no path below it
 
     @property
     def noun(self) -> str:
@@ -86,25 +71,12 @@ class Resource:
         return None
 
 
-class Resources(NamedTuple):
-    """The resources of a service.
-
-    :param found: entity sets and singletons, each before what it contains directly.
-    :param nested: what is contained deeper, and linked collections.
-    :param left_out: the ids of those left out because of :data:`MAX_CONTAINED`.
-    """
-
-    found: list[Resource]
-    nested: list[Resource]
-    left_out: list[str]
-
-
 def entity_noun(type_: str) -> str:
     """The name of one entity of a qualified type in words."""
     return name_words(type_.rpartition(".")[2].removesuffix("Type"))
 
 
-def key_name(key: str, noun: str, taken: frozenset[str] = frozenset()) -> str:
+def key_name(key: str, noun: str, taken: frozenset[str]) -> str:
     """Return the input name for an entity's key; a generic key (``id``) gets the entity's name as prefix."""
     if key.lower() in GENERIC_KEYS or key in taken:
         return f"{noun.replace(' ', '_')}_{key}"
@@ -128,8 +100,9 @@ def key_dependencies(
     )
 
 
-def find_resources(types: ServiceTypes) -> Resources:
-    """Return the resources of a service.
+def find_resources(types: ServiceTypes) -> tuple[list[Resource], list[Resource], list[str]]:
+    """Return entity sets and singletons, each before what it contains directly; linked collections and what is contained deeper; and the
+    ids of those left out because of :data:`MAX_CONTAINED`.
 
     Below the first level, each navigation property of a type is followed once, where it is nearest to an entity set.
     """
@@ -137,19 +110,27 @@ def find_resources(types: ServiceTypes) -> Resources:
     direct: list[Resource] = []
     left_out: list[str] = []
     for set_ in types.service.sets:
-        owner = _entity_set(types, set_)
-        found.append(owner)
-        for contained in _contained(types, owner):
-            if len(direct) < MAX_CONTAINED:
-                direct.append(contained)
-                found.append(contained)
-            else:
-                left_out.append(contained.id)
-    nested = _nested(types, found, direct)
+        type_ = types.service.types.get(set_.type, _NO_TYPE)
+        owner = Resource(
+            id=set_.name,
+            type=set_.type,
+            name=set_.name,
+            path=f"/{set_.name}",
+            single=set_.singleton,
+            label=set_.label or type_.label,
+            description=set_.description or type_.description,
+            bindings={path.rpartition("/")[2]: target for path, target in set_.bindings.items()},
+            limits=(set_.annotations, type_.annotations),
+        )
+        contained = _contained(types, owner)
+        room = MAX_CONTAINED - len(direct)
+        direct += contained[:room]
+        found += [owner, *contained[:room]]
+        left_out += [each.id for each in contained[room:]]
     taken = {resource.id for resource in found}
-    kept = [resource for resource in nested if resource.id not in taken]
+    nested = [resource for resource in _nested(types, found, direct) if resource.id not in taken]
     room = MAX_CONTAINED - len(direct)
-    return Resources(found, kept[:room], [*left_out, *(resource.id for resource in kept[room:])])
+    return found, nested[:room], [*left_out, *(resource.id for resource in nested[room:])]
 
 
 def _nested(types: ServiceTypes, found: Sequence[Resource], level: Sequence[Resource]) -> list[Resource]:
@@ -175,54 +156,34 @@ def _nested(types: ServiceTypes, found: Sequence[Resource], level: Sequence[Reso
     return list(nested.values())
 
 
-def _entity_set(types: ServiceTypes, set_: EntitySet) -> Resource:
-    type_ = types.service.types.get(set_.type, _NO_TYPE)
-    return Resource(
-        id=set_.name,
-        type=set_.type,
-        name=set_.name,
-        path=f"/{set_.name}",
-        single=set_.singleton,
-        label=set_.label or type_.label,
-        description=set_.description or type_.description,
-        bindings={path.rpartition("/")[2]: target for path, target in set_.bindings.items()},
-        limits=(set_.annotations, type_.annotations),
-    )
-
-
-def _contained(types: ServiceTypes, owner: Resource) -> Iterator[Resource]:
-    """Yield what an entity contains; nothing where a type is not defined, which rejects the tools of the owner."""
+def _contained(types: ServiceTypes, owner: Resource) -> list[Resource]:
+    """What an entity contains; nothing where a type is not defined, which rejects the tools of the owner."""
     try:
-        yield from _below(types, owner, [each for each in types.navigations(owner.type) if each.contained])
+        return _below(types, owner, [each for each in types.navigations(owner.type) if each.contained])
     except DocumentError:
-        return
+        return []
 
 
-def _linked(types: ServiceTypes, owner: Resource) -> Iterator[Resource]:
-    """Yield the collections that an entity is linked with, without those that a filter on their own set finds as well."""
+def _linked(types: ServiceTypes, owner: Resource) -> list[Resource]:
+    """The collections that an entity is linked with, without those that a filter on their own set finds as well, by a key in both types."""
+    links: list[Navigation] = []
     try:
-        links = [each for each in types.navigations(owner.type) if each.many and not each.contained]
-        links = [
-            each for each in links if each.type in types.service.types and not _found_by_filter(types, owner, each)
-        ]
-        for resource in _below(types, owner, links):
-            yield replace(resource, read_only=True, linked=True)
+        own = {each.name for each in types.properties(owner.type)}
+        for link in types.navigations(owner.type):
+            if not link.many or link.contained or link.type not in types.service.types:
+                continue
+            if link.name in owner.bindings:
+                keys = {key.name for type_ in (owner.type, link.type) for key in types.keys(type_)}
+                shared = keys & own & {each.name for each in types.properties(link.type)}
+                if link.pairs or any(name.lower() not in GENERIC_KEYS for name in shared):
+                    continue
+            links.append(link)
+        return [replace(resource, read_only=True, linked=True) for resource in _below(types, owner, links)]
     except DocumentError:
-        return
-
-
-def _found_by_filter(types: ServiceTypes, owner: Resource, navigation: Navigation) -> bool:
-    """Whether the target has its own set, and a property that both types have, a key of one of them, says what belongs together."""
-    if navigation.name not in owner.bindings:
-        return False
-    keys = {key.name for type_ in (owner.type, navigation.type) for key in types.keys(type_)}
-    own = {each.name for each in types.properties(owner.type)}
-    shared = keys & own & {each.name for each in types.properties(navigation.type)}
-    return bool(navigation.pairs) or any(name.lower() not in GENERIC_KEYS for name in shared)
+        return []
 
 
 def _below(types: ServiceTypes, owner: Resource, navigations: Sequence[Navigation]) -> list[Resource]:
-    """The resources of navigation properties of an entity of the owner."""
     keys = [] if owner.single else types.keys(owner.type)
     names = [key_name(key.name, owner.noun, owner.taken) for key in keys]
     names = [f"{owner.name}_{key.name}" if name in owner.taken else name for key, name in zip(keys, names, strict=True)]
@@ -238,9 +199,10 @@ def _below(types: ServiceTypes, owner: Resource, navigations: Sequence[Navigatio
         type_ = types.service.types.get(navigation.type, _NO_TYPE)
         described = navigation.annotations.get("Core.Description")
         rows = as_list(owner.capability("NavigationRestrictions", "RestrictedProperties"))
-        restricted = [
+        own_rows = (
             row for row in rows if isinstance(row, Mapping) and row.get("NavigationProperty") == navigation.name
-        ]
+        )
+        restricted = [{f"Capabilities.{term}": value for term, value in row.items()} for row in own_rows]
         resource = Resource(
             id=f"{owner.id}_{navigation.name}",
             type=navigation.type,
@@ -253,11 +215,7 @@ def _below(types: ServiceTypes, owner: Resource, navigations: Sequence[Navigatio
             owner_keys=(*owner.owner_keys, *owner_keys),
             depends_on=(*owner.depends_on, *key_dependencies(owner, keys, names, f"contained in {owner.id}")),
             bindings={},
-            limits=(
-                *({f"Capabilities.{term}": value for term, value in row.items()} for row in restricted),
-                navigation.annotations,
-                type_.annotations,
-            ),
+            limits=(*restricted, navigation.annotations, type_.annotations),
         )
         found.append(resource)
     return found

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from egotools.call import Argument, Call
-from ingest.sources.odata.model import Navigation, Property, Service, is_collection
 from ingest.sources.odata.resources import Resource, key_path
-from ingest.sources.odata.types import ServiceTypes
+from ingest.sources.odata.types import Navigation, Property, Service, ServiceTypes, is_collection
 from ingest.sources.operation import CallInput, Operation, Output, arguments_of
 from ingest.sources.prose import name_words, sentences, with_article
 from ontology.errors import DocumentError
@@ -24,18 +23,15 @@ _METHODS = {"query": "GET", "read": "GET", "create": "POST", "update": "PATCH", 
 
 def literal_input(types: ServiceTypes, property_: Property, location: str) -> CallInput:
     """A value that is written in the URL; its type says how."""
-    return CallInput(
-        argument=Argument(name=property_.name, location=location, style=types.edm_type(property_.type)),
-        schema=types.value(property_, literal=True),
-        required=property_.required and location != "filter",
-    )
+    argument = Argument(name=property_.name, location=location, style=types.edm_type(property_.type))
+    return CallInput(argument, types.value(property_, literal=True), property_.required and location != "filter")
 
 
 def body_inputs(fields: Mapping[str, Mapping[str, object]], properties: Iterable[Property] = ()) -> Iterator[CallInput]:
     """Members of a JSON body; those of ``properties`` that are required are."""
     needed = {each.name for each in properties if each.required}
     for name, schema in fields.items():
-        yield CallInput(argument=Argument(name=name, location="body"), schema=schema, required=name in needed)
+        yield CallInput(Argument(name=name, location="body"), schema, name in needed)
 
 
 def first_of_each_name(inputs: Iterable[CallInput]) -> list[CallInput]:
@@ -82,10 +78,7 @@ def verbs_of(resource: Resource) -> Iterator[str]:
 
 
 def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Operation:
-    """One operation of a resource.
-
-    :raises DocumentError: when a type is not defined.
-    """
+    """One operation of a resource."""
     properties = types.properties(resource.type)
     has_key = verb not in ("query", "create") and not resource.single
     keys = [replace(key, required=True) for key in types.keys(resource.type)] if has_key else []
@@ -155,12 +148,10 @@ def _text(resource: Resource, verb: str) -> tuple[str, str]:
 
 
 def _option(name: str, description: str, **schema: object) -> CallInput:
-    stated = {"type": "string", **schema, "description": description}
-    return CallInput(argument=Argument(name=name, location="query"), schema=stated)
+    return CallInput(Argument(name=name, location="query"), {"type": "string", **schema, "description": description})
 
 
 def _query_options(types: ServiceTypes, resource: Resource, filters: Sequence[str]) -> Iterator[CallInput]:
-    """Yield the options of a query: filter, search, order, page, projection."""
     if filters:
         yield _option("$filter", "OData filter over: " + ", ".join(filters))
     if resource.capability("SearchRestrictions", "Searchable") is True:
@@ -175,7 +166,6 @@ def _query_options(types: ServiceTypes, resource: Resource, filters: Sequence[st
 
 
 def _projection_options(types: ServiceTypes, resource: Resource) -> Iterator[CallInput]:
-    """Yield the options that select the properties and related entities of the response."""
     if resource.allows("SelectSupport", "Supported"):
         yield _option("$select", "Properties to return, separated by commas")
     related = [navigation.name for navigation in types.navigations(resource.type)][:MAX_FILTERS]
@@ -184,7 +174,6 @@ def _projection_options(types: ServiceTypes, resource: Resource) -> Iterator[Cal
 
 
 def _filterable(types: ServiceTypes, resource: Resource, properties: Sequence[Property]) -> list[Property]:
-    """Return the primitive properties that a filter may use."""
     if not resource.allows("FilterRestrictions", "Filterable"):
         return []
     excluded = resource.capability("FilterRestrictions", "NonFilterableProperties") or ()
@@ -220,26 +209,18 @@ def declared_dependencies(
         except DocumentError:
             continue
         for navigation in navigations:
-            target = None if navigation.contained else _target(resource, navigation, by_id, only_sets)
-            if target is not None:
+            target = only_sets.get(navigation.type)
+            if bound := resource.bindings.get(navigation.name):
+                parts = bound.split("/")
+                ids = ("_".join(parts[start:]) for start in range(len(parts)))
+                target = next((by_id[id_] for id_ in ids if id_ in by_id), None)
+            if target is not None and not navigation.contained:
                 for tool, dependency in _dependencies(resource, navigation, target, known):
                     found[tool].append(dependency)
     return {
         id_: tuple(dict.fromkeys(one for one in dependencies if one.tool in known and one.tool != id_))
         for id_, dependencies in found.items()
     }
-
-
-def _target(
-    resource: Resource, navigation: Navigation, by_id: Mapping[str, Resource], only_sets: Mapping[str, Resource]
-) -> Resource | None:
-    """Return the target resource of a navigation property: the bound one, else the only set of that type, else None."""
-    bound = resource.bindings.get(navigation.name)
-    if not bound:
-        return only_sets.get(navigation.type)
-    parts = bound.split("/")
-    ids = ("_".join(parts[start:]) for start in range(len(parts)))
-    return next((by_id[id_] for id_ in ids if id_ in by_id), None)
 
 
 def _dependencies(

@@ -1,16 +1,118 @@
-"""The types of an OData service: base types and keys, and their JSON Schemas, which are the one form that tools are made from."""
+"""The description of an OData service: types, entity sets, operations; and the JSON Schemas of its types, which tools are made from."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from ingest.sources.json_schema.schema import FLAT, object_schema
-from ingest.sources.odata.model import Navigation, Property, Service, StructuredType, is_collection, item_type
 from ingest.sources.prose import plain
 from ontology.errors import DocumentError
 from ontology.json_values import typed_values
+
+Annotations: TypeAlias = Mapping[str, Any]
+"""Map from term to value; a term is vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
+
+
+def item_type(name: str) -> str:
+    """Return the item type of a collection type: ``X`` for ``Collection(X)``; another type is returned unchanged."""
+    return name.removeprefix("Collection(").removesuffix(")").strip()
+
+
+def is_collection(name: str) -> bool:
+    """Whether a type is ``Collection(X)``."""
+    return name.startswith("Collection(")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Property:
+    """A property of a type, or a parameter of an operation."""
+
+    name: str
+    type: str  # qualified, ``Edm.String``, ``Collection(NS.Address)``
+    required: bool = False  # whether creation of the entity, or the call, needs a value
+    description: str = ""
+    creatable: bool = True
+    updatable: bool = True
+    filterable: bool = True
+    nullable: bool = True  # whether the value may be null; of a collection: whether its items may
+    max_length: int | None = None  # maximum number of characters or bytes; None without a limit
+    precision: int | None = None  # maximum number of decimal digits; None without a limit
+    scale: int | None = None  # maximum number of digits after the point; None without a limit
+    default: str | None = None  # the value that an absent property has, as text; None without one
+    pattern: str = ""  # regular expression of a value (``Validation.Pattern``), or empty
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Navigation:
+    """A navigation property: a link from one entity to another."""
+
+    name: str
+    type: str  # qualified name of the target type
+    many: bool = False  # whether the target is a collection
+    contained: bool = False  # whether the target entities exist only inside this entity (``ContainsTarget``)
+    pairs: tuple[tuple[str, str], ...] = ()  # (own property, property of the target) that a constraint makes equal
+    annotations: Annotations = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructuredType:
+    """An entity type or a complex type, without inherited members."""
+
+    name: str
+    base: str = ""
+    keys: tuple[str, ...] = ()
+    properties: tuple[Property, ...] = ()
+    navigations: tuple[Navigation, ...] = ()
+    label: str = ""
+    description: str = ""
+    annotations: Annotations = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntitySet:
+    """An entity set or a singleton."""
+
+    name: str
+    type: str
+    singleton: bool = False
+    label: str = ""
+    description: str = ""
+    bindings: Mapping[str, str] = field(default_factory=dict)  # map from navigation property to its target set
+    annotations: Annotations = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ODataOperation:
+    """A function import, a function or an action."""
+
+    name: str
+    method: str
+    qualified: str = ""  # the name by which a bound operation is called; empty for a function import of v2
+    parameters: tuple[Property, ...] = ()
+    binding: str = ""  # type of the binding parameter (the first) of a bound operation, or empty
+    returns: str = ""  # return type, or empty
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """The content of one EDMX document."""
+
+    namespace: str  # of the schema that has the entity container, else of the first schema
+    types: Mapping[str, StructuredType]
+    enums: Mapping[str, tuple[str, ...]]  # map from qualified enum type to its member names
+    flags: frozenset[str]  # qualified enum types whose values may be combined (``IsFlags``)
+    aliases: Mapping[str, str]  # map from qualified type definition to its underlying type
+    sets: tuple[EntitySet, ...]
+    operations: tuple[ODataOperation, ...]
+    nameless: int  # number of elements that are left out because they have no ``Name``
+    version: str  # ``v2`` (also of OData 1 and 3) or ``v4``
+    servers: tuple[str, ...]  # base URLs that the document names; usually none
+
 
 _DATE, _TIME = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d(:\d\d(\.\d+)?)?"
 _ZONE = r"(Z|[+-]\d\d:\d\d)"
@@ -72,11 +174,7 @@ _MAX_DEEP_INSERT = 400
 
 
 def primitive_schema(edm_type: str, facets: Property, *, version: str, literal: bool = False) -> dict[str, Any]:
-    """The JSON Schema of a value of ``Edm.…``; of an unknown primitive type any value is accepted.
-
-    :param facets: its limits.
-    :param literal: whether it is part of a URL (a key, a filter, a parameter of a function), not of a JSON text.
-    """
+    """The JSON Schema of a value of ``Edm.…`` in JSON or, ``literal``, in a URL; of an unknown primitive type any value is accepted."""
     name = edm_type.rpartition(".")[2]
     shape = name.lower()
     if name in _PRIMITIVES:
@@ -88,34 +186,24 @@ def primitive_schema(edm_type: str, facets: Property, *, version: str, literal: 
         is_place = name.startswith(("Geography", "Geometry"))
         flat = {"type": "object" if is_place else "string", "format": shape}
         schema = {"type": "string", "format": shape} if literal else dict(flat if is_place else {})
-    if name == "String" and facets.max_length is not None:
-        schema["maxLength"] = facets.max_length
-    if name == "String" and facets.pattern:
-        schema["pattern"] = facets.pattern
-    if name == "String" and facets.example:
-        schema["examples"] = [facets.example]
+    if name == "String":
+        limits = {"maxLength": facets.max_length, "pattern": facets.pattern, "examples": [facets.example]}
+        schema |= {key: limit for key, limit in limits.items() if limit not in (None, "", [""])}
     if name == "Decimal" and facets.precision is not None and facets.scale is not None:
-        schema |= _decimal(facets.precision, facets.scale, text=schema["type"] == "string")
+        whole, scale = max(facets.precision - facets.scale, 0), facets.scale
+        if schema["type"] == "string":
+            fraction = rf"(\.\d{{1,{scale}}})?" if scale else ""
+            schema["pattern"] = rf"^-?\d{{1,{max(whole, 1)}}}{fraction}$"
+        else:
+            if whole <= _MAX_EXACT:
+                schema |= {"exclusiveMinimum": -(10**whole), "exclusiveMaximum": 10**whole}
+            if scale == 0:  # with a fraction none: 0.07 is no multiple of 0.01 in binary
+                schema["multipleOf"] = 1
     return {**schema, FLAT: {**flat, "pattern": facets.pattern, "example": facets.example or None}}
 
 
-def _decimal(precision: int, scale: int, *, text: bool) -> dict[str, Any]:
-    """The limits of a decimal. A number with a fraction gets no ``multipleOf``: 0.07 is no multiple of 0.01 in binary."""
-    whole = max(precision - scale, 0)
-    if text:
-        fraction = rf"(\.\d{{1,{scale}}})?" if scale else ""
-        return {"pattern": rf"^-?\d{{1,{max(whole, 1)}}}{fraction}$"}
-    limits: dict[str, Any] = {}
-    if whole <= _MAX_EXACT:
-        limits |= {"exclusiveMinimum": -(10**whole), "exclusiveMaximum": 10**whole}
-    return {**limits, **({"multipleOf": 1} if scale == 0 else {})}
-
-
 class ServiceTypes:
-    """The types of one service.
-
-    Every method that looks up a type raises DocumentError when the type is not defined.
-    """
+    """The types of one service; what looks up a type raises DocumentError where it is not defined."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -146,7 +234,7 @@ class ServiceTypes:
     def keys(self, name: str) -> list[Property]:
         """Return the key properties; a v4 key that is a path into a complex property has the type ``Edm.String``."""
         names = next((type_.keys for type_ in self.lineage(name) if type_.keys), ())
-        known = {p.name: p for p in self.properties(name)}
+        known = {each.name: each for each in self.properties(name)}
         return [known.get(key) or Property(name=key, type="Edm.String", required=True) for key in names]
 
     def is_structured(self, type_: str) -> bool:
@@ -158,10 +246,7 @@ class ServiceTypes:
         return "" if is_collection(name) else self.service.aliases.get(name, name)
 
     def value(self, property_: Property, *, literal: bool = False) -> dict[str, Any]:
-        """The JSON Schema of a property or a parameter.
-
-        :param literal: whether it is part of a URL, where null is no value, not of a JSON text.
-        """
+        """The JSON Schema of a property or a parameter in JSON or, ``literal``, in a URL, where null is no value."""
         inner = self._item(property_, literal)
         if property_.nullable and not literal:
             inner["nullable"] = True
@@ -193,15 +278,8 @@ class ServiceTypes:
             raise _undefined(name)
         return primitive_schema(name, property_, version=service.version, literal=literal)
 
-    def lookup(self, name: str) -> Mapping[str, Any]:
-        """A structured type without its navigation properties."""
-        return self.entity(name, expanded=False)
-
     def entity(self, type_: str, *, expanded: bool = True) -> dict[str, Any]:
-        """An entity or a complex value of an answer. Only what the request selects and expands is there, so nothing is required.
-
-        :param expanded: whether navigation properties are fields too.
-        """
+        """An entity or a complex value of an answer. Only what the request selects and expands is there, so nothing is required."""
         key = (type_, expanded)
         if key not in self._entities:
             properties = {each.name: self.value(each) for each in self.properties(type_)}
@@ -234,10 +312,7 @@ class ServiceTypes:
         return {**target, FLAT: {"type": "null"}}
 
     def answer(self, type_: str, name: str = "") -> dict[str, Any]:
-        """The successful answer that has values of a type, in the envelope of the version.
-
-        :param name: of the function that returns it; empty for an entity set or an entity.
-        """
+        """The successful answer that has values of a type, in the envelope of the version; ``name`` is that of the function that returns it."""
         single = item_type(type_)
         is_v2, is_structured = self.service.version == "v2", self.is_structured(single)
         value = self.entity(single) if is_structured else self._item(Property(name="value", type=single), literal=False)

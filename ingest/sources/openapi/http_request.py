@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from egotools.call import Argument, Security, SecurityScheme
@@ -19,16 +19,12 @@ from ontology.names import words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOperation:
-    """One operation and its path item.
-
-    :param method: in upper case.
-    :param item: the path item that contains it, with references resolved.
-    """
+    """One operation and its path item."""
 
     id: str
-    method: str
+    method: str  # in upper case
     path: str
-    item: Mapping[str, Any]
+    item: Mapping[str, Any]  # the path item that contains it, with references resolved
     body: Mapping[str, Any]
 
 
@@ -39,37 +35,29 @@ _CREDENTIALS = {
 }
 
 
-def _is_credential(name: str, location: str) -> bool:
-    spoken = " ".join(words(name))
-    return any(spoken == one or spoken.endswith(f" {one}") for one in _CREDENTIALS.get(location, ()))
-
-
-def security_of(
-    operation: HttpOperation, root: Mapping[str, Any], references: References, request: HttpRequest
-) -> tuple[Security, ...]:
+def security_of(operation: HttpOperation, references: References, request: HttpRequest) -> tuple[Security, ...]:
     """The security of an operation, else that of the whole document; a scheme that is not defined has its name alone.
 
     Each alternative also needs an API key for each credential that is declared as a required parameter. One that a scheme has already is
     not added again; nor is the header ``Authorization`` where a scheme fills it.
     """
-    body, defined = operation.body, security_schemes(root)
-    declared = as_list(body["security"] if "security" in body else root.get("security"))
+    defined = security_schemes(references.root)
+    holder = operation.body if "security" in operation.body else references.root
     stated = tuple(
         Security(schemes=tuple(_scheme(key, defined.get(key), scopes, references) for key, scopes in each.items()))
-        for each in declared
+        for each in as_list(holder.get("security"))
         if isinstance(each, Mapping)
     )
-    known = {(one.location, one.name.lower()) for each in stated for one in each.schemes if one.type == "apiKey"}
-    if any(one.type != "apiKey" for each in stated for one in each.schemes):
+    schemes = [one for each in stated for one in each.schemes]
+    known = {(one.location, one.name.lower()) for one in schemes if one.type == "apiKey"}
+    if any(one.type != "apiKey" for one in schemes):
         known.add(("header", "authorization"))
     added = tuple(
         SecurityScheme(key=name, type="apiKey", location=location, name=name)
         for name, location in request.credentials
         if (location, name.lower()) not in known
     )
-    if not added:
-        return stated
-    return tuple(Security(schemes=(*each.schemes, *added)) for each in stated or (Security(),))
+    return tuple(Security(schemes=(*each.schemes, *added)) for each in stated or (Security(),)) if added else stated
 
 
 def security_schemes(root: Mapping[str, Any]) -> Mapping[Any, Any]:
@@ -86,15 +74,8 @@ def _scheme(key: Any, node: Any, scopes: Any, references: References) -> Securit
     type_, scheme = as_text(row.get("type")), as_text(row.get("scheme")).lower()
     if type_ == "basic":  # Swagger 2.0
         type_, scheme = "http", "basic"
-    is_key = type_ == "apiKey"
-    return SecurityScheme(
-        key=str(key),
-        type=type_,
-        location=as_text(row.get("in")) if is_key else "",
-        name=as_text(row.get("name")) if is_key else "",
-        scheme=scheme,
-        scopes=tuple(map(str, as_list(scopes))),
-    )
+    place = {"location": as_text(row.get("in")), "name": as_text(row.get("name"))} if type_ == "apiKey" else {}
+    return SecurityScheme(key=str(key), type=type_, scheme=scheme, scopes=tuple(map(str, as_list(scopes))), **place)
 
 
 # Set by the protocol, not by the caller: OpenAPI says to ignore parameters of these names.
@@ -108,26 +89,14 @@ _FLAGS = frozenset({"required", "name", "in", "collectionFormat", "allowEmptyVal
 _STYLES = {"csv": "form", "ssv": "spaceDelimited", "pipes": "pipeDelimited", "tsv": "tabDelimited", "multi": "form"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpRequest:
-    """The request of an operation.
+class HttpRequest(NamedTuple):
+    """The request of an operation."""
 
-    :param inputs: path, query, header and form parameters, then the members of the body; names are unique.
-    :param media_type: of the body; empty without one.
-    :param values: schema of further members of the body (``additionalProperties``), or None.
-    :param credentials: (name, location) of the required parameters that are credentials; they are no inputs.
-    """
-
-    inputs: list[CallInput]
-    media_type: str = ""
-    values: Any = None
-    credentials: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def arguments(self) -> tuple[Argument, ...]:
-        """The place of each input; where the body takes further members, the argument ``*`` is the place of these."""
-        further = (Argument(name=ANY_NAME, location=_body_location(self.media_type)),)
-        return (*arguments_of(self.inputs), *(further if self.values is not None else ()))
+    inputs: list[CallInput]  # path, query, header and form parameters, then the members of the body; names are unique
+    arguments: tuple[Argument, ...]  # the place of each input, and of ``*`` where the body takes further members
+    media_type: str  # of the body; empty without one
+    values: Any  # schema of further members of the body (``additionalProperties``), or None
+    credentials: list[tuple[str, str]]  # (name, location) of required parameters that are credentials, no inputs
 
 
 class MediaType(NamedTuple):
@@ -137,57 +106,52 @@ class MediaType(NamedTuple):
     schema: Any = None
 
 
-def request_of(operation: HttpOperation, root: Mapping[str, Any], references: References) -> HttpRequest:
-    """The request of an operation. Cookies are left out: they belong to the session, not to the caller.
-
-    :raises DocumentError: when a reference leads nowhere or a parameter has no name.
-    """
+def request_of(operation: HttpOperation, references: References) -> HttpRequest:
+    """The request of an operation. Cookies are left out: they belong to the session, not to the caller."""
     declared = _declared(operation, references)
-    variables = (name for name in dict.fromkeys(_TEMPLATE.findall(operation.path)) if (name, "path") not in declared)
     inputs = [  # variables of the path that the document does not declare are inputs too
-        CallInput(argument=Argument(name=name, location="path"), schema={"type": "string"}, required=True)
-        for name in variables
+        CallInput(Argument(name=name, location="path"), {"type": "string"}, required=True)
+        for name in dict.fromkeys(_TEMPLATE.findall(operation.path))
+        if (name, "path") not in declared
     ]
     media_type, values = "", None
     credentials: list[tuple[str, str]] = []
     body: Mapping[str, Any] = {}
     for (name, location), parameter in declared.items():
+        spoken = f" {' '.join(words(name))}"
         if location == "body":  # Swagger 2.0
             body = parameter
-            media_type = media_type or _consumed(operation, root, "application/json")
-        elif _is_credential(name, location):
+            media_type = media_type or _consumed(operation, references.root, "application/json")
+        elif any(spoken.endswith(f" {one}") for one in _CREDENTIALS.get(location, ())):
             credentials += [(name, location)] if is_true(parameter.get("required")) else []
         elif location in _LOCATIONS and not (location == "header" and name.lower() in _PROTOCOL_HEADERS):
             inputs.append(_input(name, _LOCATIONS[location], parameter))
             if location == "formData":
-                media_type = media_type or _consumed(operation, root, "application/x-www-form-urlencoded")
+                media_type = media_type or _consumed(operation, references.root, "application/x-www-form-urlencoded")
     schema = body.get("schema")
     if request := references.resolve(operation.body.get("requestBody")):
         body = request
         media_type, schema = media_type_of(request)
+    location = "form" if _FORMS.match(media_type) else "body"
     if body and isinstance(schema, Mapping):
-        members, values = _body(schema, body, media_type, references)
+        members, values = _body(schema, body, as_mapping(body.get("content")).get(media_type), location, references)
         inputs += members
     elif body and media_type:
         inputs.append(_whole({}, body))
-    return HttpRequest(
-        inputs=distinct_names(inputs), media_type=media_type, values=values, credentials=tuple(credentials)
-    )
+    inputs = distinct_names(inputs)
+    further = (Argument(name=ANY_NAME, location=location),) if values is not None else ()
+    return HttpRequest(inputs, (*arguments_of(inputs), *further), media_type, values, credentials)
 
 
 def media_type_of(holder: Mapping[str, Any]) -> MediaType:
     """The JSON media type of a ``content`` object, else the first that has a schema, else the first."""
     content = as_mapping(holder.get("content"))
-    media = [MediaType(str(name), as_mapping(inner).get("schema")) for name, inner in content.items()]
-    media.sort(key=lambda each: (each.schema is None, not _JSON.search(each.name)))
-    return media[0] if media else MediaType("")
+    media = (MediaType(str(name), as_mapping(inner).get("schema")) for name, inner in content.items())
+    return min(media, key=lambda each: (each.schema is None, not _JSON.search(each.name)), default=MediaType(""))
 
 
 def _declared(operation: HttpOperation, references: References) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """The parameters by name and location; those of the operation take the place of those of its path.
-
-    Names of headers differ in more than case, and a variable has the case that it has in the path.
-    """
+    """The parameters by name and location, spelled as their path has them; those of the operation take the place of those of its path."""
     declared: dict[tuple[str, str], Mapping[str, Any]] = {}
     spelled = {("path", name.lower()): name for name in _TEMPLATE.findall(operation.path)}
     exact = set(spelled.values())
@@ -216,12 +180,9 @@ def _input(name: str, location: str, parameter: Mapping[str, Any]) -> CallInput:
     style = "json" if content.name else as_text(parameter.get("style")) or _STYLES.get(collection, "")
     explode = collection == "multi" if collection else parameter.get("explode")
     explode = explode if isinstance(explode, bool) else None
-    return CallInput(
-        argument=Argument(name=name, location=location, style=style, explode=explode),
-        schema=schema,
-        required=is_true(parameter.get("required")) or location == "path",
-        description=as_text(parameter.get("description")),
-    )
+    argument = Argument(name=name, location=location, style=style, explode=explode)
+    required = is_true(parameter.get("required")) or location == "path"
+    return CallInput(argument, schema, required, as_text(parameter.get("description")))
 
 
 def _consumed(operation: HttpOperation, root: Mapping[str, Any], default: str) -> str:
@@ -233,80 +194,53 @@ def _consumed(operation: HttpOperation, root: Mapping[str, Any], default: str) -
 
 
 def _body(
-    schema: Mapping[str, Any], holder: Mapping[str, Any], media_type: str, references: References
+    schema: Mapping[str, Any], holder: Mapping[str, Any], content: Any, location: str, references: References
 ) -> tuple[list[CallInput], Any]:
-    """The members of an object, else the whole body as one input; alternatives (``oneOf``) are not torn apart."""
+    """The members of an object, in the styles that ``content`` gives them, else the whole body; alternatives (``oneOf``) are not torn apart."""
     view = view_of(schema, references.lookup)
     parts = parts_of(schema, references.lookup, ("allOf",))
     if not view.properties or any(len(as_list(part.get(key))) > 1 for part in parts for key in ("oneOf", "anyOf")):
         return [_whole(schema, holder)], None
     required = is_true(holder.get("required"))
-    location = _body_location(media_type)
-    encoding = as_mapping(as_mapping(as_mapping(holder.get("content")).get(media_type)).get("encoding"))
-    members = [
-        CallInput(
-            argument=_encoded(Argument(name=name, location=location), as_mapping(encoding.get(name))),
-            schema=inner,
-            required=required and name in view.required,
-        )
-        for name, inner in view.properties.items()
-        if name.strip() and not states(inner, "readOnly", references.lookup)
-    ]
+    encodings = as_mapping(as_mapping(content).get("encoding"))
+    members: list[CallInput] = []
+    for name, inner in view.properties.items():
+        if name.strip() and not states(inner, "readOnly", references.lookup):
+            encoding = as_mapping(encodings.get(name))
+            style, explode = as_text(encoding.get("style")), encoding.get("explode")
+            if not style and _JSON.search(as_text(encoding.get("contentType"))):
+                style = "json"
+            explode = explode if isinstance(explode, bool) else None
+            argument = Argument(name=name, location=location, style=style, explode=explode)
+            members.append(CallInput(argument, inner, required and name in view.required))
     is_open = references.resolve(schema).get("additionalProperties") in (True, {})
     return members, {} if view.values is None and is_open else view.values
 
 
-def _body_location(media_type: str) -> str:
-    return "form" if _FORMS.match(media_type) else "body"
-
-
-def _encoded(argument: Argument, encoding: Mapping[str, Any]) -> Argument:
-    """A field of a form in the style that the document gives it (``encoding``)."""
-    style, explode = as_text(encoding.get("style")), encoding.get("explode")
-    if not style and _JSON.search(as_text(encoding.get("contentType"))):
-        style = "json"
-    return replace(argument, style=style, explode=explode if isinstance(explode, bool) else None)
-
-
 def _whole(schema: Any, holder: Mapping[str, Any]) -> CallInput:
-    return CallInput(
-        argument=Argument(name="body", location="body", whole_body=True),
-        schema=schema,
-        required=is_true(holder.get("required")),
-        description=as_text(holder.get("description")),
-    )
+    argument = Argument(name="body", location="body", whole_body=True)
+    return CallInput(argument, schema, is_true(holder.get("required")), as_text(holder.get("description")))
 
 
 _SUCCESS = re.compile(r"^2(\d\d|XX)$", re.IGNORECASE)
 
 
-def answer_of(operation: HttpOperation, root: Mapping[str, Any], references: References) -> MediaType:
-    """The media type of the first of 200, 201, other 2xx, ``default`` that has one, and the schema of the first that has one.
-
-    The media type is empty and the schema None where no answer has one.
-
-    :raises DocumentError: when a reference leads nowhere.
-    """
-    found = [_media(response, operation, root) for response in success_responses(operation.body, references)]
+def answer_of(operation: HttpOperation, references: References) -> MediaType:
+    """The media type of the first of 200, 201, other 2xx, ``default`` that has one, and the schema of the first that has one; or none."""
+    found: list[MediaType] = []
+    for response in success_responses(operation.body, references):
+        media = media_type_of(response)
+        if "schema" in response:  # Swagger 2.0
+            produced = as_list(operation.body.get("produces")) or as_list(references.root.get("produces"))
+            named = next((name for name in produced if isinstance(name, str)), "application/json")
+            media = MediaType(media.name or named, response["schema"])
+        found.append(media)
     schemas = (each.schema for each in found if isinstance(each.schema, Mapping) and each.schema)
     return MediaType(next((each.name for each in found if each.name), ""), next(schemas, None))
 
 
 def success_responses(body: Mapping[str, Any], references: References) -> list[Mapping[str, Any]]:
-    """The success answers in the order of their statuses, ``default`` last.
-
-    :raises DocumentError: when a reference leads nowhere.
-    """
+    """The success answers in the order of their statuses, ``default`` last."""
     by_code = {str(code): response for code, response in as_mapping(body.get("responses")).items()}
     codes = sorted((code for code in by_code if _SUCCESS.match(code)), key=str.upper)
-    default = ["default"] if "default" in by_code else []
-    return [references.resolve(by_code[code]) for code in (*codes, *default)]
-
-
-def _media(response: Mapping[str, Any], operation: HttpOperation, root: Mapping[str, Any]) -> MediaType:
-    media = media_type_of(response)
-    if "schema" not in response:
-        return media
-    produced = as_list(operation.body.get("produces")) or as_list(root.get("produces"))  # Swagger 2.0
-    name = media.name or next((name for name in produced if isinstance(name, str)), "application/json")
-    return MediaType(name, response["schema"])
+    return [references.resolve(by_code[code]) for code in (*codes, "default") if code in by_code]

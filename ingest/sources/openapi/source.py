@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
@@ -43,26 +42,30 @@ class OpenApiSource(Source):
         if not document.has_content or not (document.is_url or document.suffix in DATA_SUFFIXES):
             return False
         try:
-            if not _VERSION_KEY.search(document.content):
-                return False
+            has_key = _VERSION_KEY.search(document.content) is not None
         except DocumentError:
             return False
-        data = document.data_or_none
+        data = document.data_or_none if has_key else None
         return isinstance(data, Mapping) and ("openapi" in data or "swagger" in data)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each operation. One whose request cannot be read is rejected; one whose answer cannot has no outputs."""
         root: Mapping[str, Any] = document.data
-        _check_version(root, document)
+        version = str(root.get("openapi") or root.get("swagger"))
+        if not (version.startswith("3.") or version in {"2.0", "2"}):
+            problem = f"unsupported version of OpenAPI: {version[:40]}"
+            remedy = "egotools reads OpenAPI 3.x and Swagger 2.0"
+            raise DocumentError(problem, subject=document.address, remedy=remedy, reason="unsupported-version")
+        if not isinstance(root.get("paths"), (Mapping, type(None))):
+            raise DocumentError("paths must be an object", subject=f"{document.address}#/paths", reason="wrong-type")
         _state_subtypes(root)
         references = References(document)
         operations: list[HttpOperation] = []
-        taken: set[str] = set()
-        for found in _operations(root, document, references):
+        for found in _operations(references, document.address):
             if isinstance(found, RejectedRecord):
                 yield found
             else:
-                operations.append(_distinct(found, taken))
+                operations.append(found)
         if not root.get("paths") and not any(root.get(key) for key in _LIBRARY):
             yield RejectedRecord(document.address, "no-operations", "The document has no paths.")
         for key, node in security_schemes(root).items():
@@ -73,23 +76,13 @@ class OpenApiSource(Source):
                 yield RejectedRecord.of_error(f"{document.address}#{key}", error, kept)
         linked: dict[str, list[Dependency]] = {}
         yield from _take_links(operations, references, document.address, linked)
-        reader, schemas = _Reader(document, references, linked), Schemas(references.lookup)
-        for operation in operations:
-            subject = f"{document.address}#{operation.id}"
-            yield from schemas.tools(subject, partial(reader.operation, operation))
-
-
-def _check_version(root: Mapping[str, Any], document: Document) -> None:
-    version = str(root.get("openapi") or root.get("swagger"))
-    if not (version.startswith("3.") or version in {"2.0", "2"}):
-        raise DocumentError(
-            f"unsupported version of OpenAPI: {version[:40]}",
-            subject=document.address,
-            remedy="egotools reads OpenAPI 3.x and Swagger 2.0",
-            reason="unsupported-version",
-        )
-    if not isinstance(root.get("paths"), (Mapping, type(None))):
-        raise DocumentError("paths must be an object", subject=f"{document.address}#/paths", reason="wrong-type")
+        base, schemas = "", Schemas(references.lookup)
+        if document.is_url:  # without credentials and query
+            parts = urlsplit(document.address)
+            base = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+        for each in operations:
+            reading = partial(_operation, each, references, linked.get(each.id, ()), base)
+            yield from schemas.tools(f"{document.address}#{each.id}", reading)
 
 
 # Alternatives of one schema. Chosen, not tuned: a type of a few dozen kinds is opened, the root type of a whole service is not.
@@ -143,59 +136,50 @@ def _all_below(name: str, below: Mapping[str, Sequence[str]]) -> list[str]:
     return list(found)
 
 
-def _operations(
-    root: Mapping[str, Any], document: Document, references: References
-) -> Iterator[HttpOperation | RejectedRecord]:
-    """Yield the operations in document order."""
-    for path, item in (root.get("paths") or {}).items():
+def _operations(references: References, address: str) -> Iterator[HttpOperation | RejectedRecord]:
+    """Yield the operations in document order; the id is the ``operationId`` where it is free, else method and path."""
+    taken: set[str] = set()
+    for path, item in (references.root.get("paths") or {}).items():
         if not str(path).startswith("/"):
             continue
         try:
             resolved = {**references.resolve(item), **{k: v for k, v in as_mapping(item).items() if k != "$ref"}}
         except DocumentError as error:
-            yield RejectedRecord.of_error(f"{document.address}#{path}", error)
+            yield RejectedRecord.of_error(f"{address}#{path}", error)
             continue
         if not isinstance(item, Mapping | None):  # an empty item has no operations, which is allowed
-            yield RejectedRecord(f"{document.address}#{path}", "wrong-type", "A path item must be an object.")
+            yield RejectedRecord(f"{address}#{path}", "wrong-type", "A path item must be an object.")
             continue
         for method, body in resolved.items():
             if method.lower() not in _METHODS:
                 continue
-            if isinstance(body, Mapping):
-                id_ = _id(body, method, path)
-                yield HttpOperation(id=id_, method=method.upper(), path=path, item=resolved, body=body)
-            else:
-                subject = f"{document.address}#{method} {path}"
-                yield RejectedRecord(subject, "wrong-type", "An operation must be an object.")
-
-
-def _id(body: Mapping[str, Any], method: str, path: str) -> str:
-    """Return the ``operationId``, else method and path."""
-    return as_text(body.get("operationId")).strip() or re.sub(r"[\W_]+", "_", f"{method.lower()}_{path}").strip("_")
-
-
-def _distinct(operation: HttpOperation, taken: set[str]) -> HttpOperation:
-    """The operation with an id of its own: of two with one id, the later has method and path as its id, and a number if need be."""
-    id_, number = operation.id, 2
-    if id_ in taken:
-        id_ = stem = _id({}, operation.method, operation.path)
-        while id_ in taken:
-            id_, number = f"{stem}_{number}", number + 1
-    taken.add(id_)
-    return operation if id_ == operation.id else replace(operation, id=id_)
+            if not isinstance(body, Mapping):
+                yield RejectedRecord(f"{address}#{method} {path}", "wrong-type", "An operation must be an object.")
+                continue
+            stem, number = re.sub(r"[\W_]+", "_", f"{method.lower()}_{path}").strip("_"), 2
+            id_ = as_text(body.get("operationId")).strip() or stem
+            if id_ in taken:
+                id_ = stem
+            while id_ in taken:
+                id_, number = f"{stem}_{number}", number + 1
+            taken.add(id_)
+            yield HttpOperation(id=id_, method=method.upper(), path=path, item=resolved, body=body)
 
 
 def _take_links(
     operations: Sequence[HttpOperation], references: References, address: str, found: dict[str, list[Dependency]]
 ) -> Iterator[RejectedRecord]:
     """Add the links of all operations to ``found`` (operation id → its dependencies); yield a record for each without a target."""
-    by_id = {operation.id: operation.id for operation in operations}
+    ids = {operation.id for operation in operations}
     by_path = {(operation.path, operation.method.lower()): operation.id for operation in operations}
     for operation in operations:
         for name, link in _links(operation, references):
-            target = by_id.get(str(link.get("operationId"))) or by_path.get(_path_and_method(link.get("operationRef")))
+            id_, ref = str(link.get("operationId")), link.get("operationRef")
+            # In this document: ``#/paths/~1orders~1{id}/get``.
+            path = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", ref) if isinstance(ref, str) else None
+            target = id_ if id_ in ids else by_path.get((_unescaped(path[1]), path[2])) if path else None
             if target is None:
-                named = link.get("operationId") or link.get("operationRef") or "no operation"
+                named = link.get("operationId") or ref or "no operation"
                 problem = f"The link {name!r} names {named}, which this document does not have"
                 detail = f"{problem}; the tool is kept without it."
                 yield RejectedRecord(f"{address}#{operation.id}", "dangling-link", detail)
@@ -212,13 +196,8 @@ def _links(operation: HttpOperation, references: References) -> Iterator[tuple[s
         return  # the same error is told of the answer
 
 
-def _path_and_method(ref: Any) -> tuple[str, str]:
-    """Parse path and method of an ``operationRef`` in this document (``#/paths/~1orders~1{id}/get``)."""
-    match = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", ref) if isinstance(ref, str) else None
-    return (_unescaped(match[1]), match[2]) if match else ("", "")
-
-
 def _dependencies(source: str, link_name: str, link: Mapping[str, Any]) -> Iterator[Dependency]:
+    """Yield what a link fills of its target, with outputs of its source."""
     reason = f"openapi link {link_name}"
     filled = dict(as_mapping(link.get("parameters")))
     if isinstance(link.get("requestBody"), str):
@@ -235,10 +214,8 @@ def _output(expression: Any) -> str:
     text = expression.strip("{}") if isinstance(expression, str) else ""
     if text.startswith("$response.header."):
         return text.removeprefix("$response.header.")
-    if not text.startswith("$response.body#/"):
-        return ""
     name = ""
-    for part in text.removeprefix("$response.body#/").split("/"):
+    for part in text.removeprefix("$response.body#/").split("/") if text.startswith("$response.body#/") else ():
         if part.isdigit():
             name += "[]"
         else:
@@ -251,84 +228,68 @@ def _unescaped(part: str) -> str:
     return unquote(part).replace("~1", "/").replace("~0", "~")
 
 
-class _Reader:
-    """Reader of the operations of one document."""
-
-    def __init__(self, document: Document, references: References, linked: Mapping[str, list[Dependency]]) -> None:
-        self._root: Mapping[str, Any] = document.data
-        self._references = references
-        self._linked = linked
-        self._base = ""
-        if document.is_url:  # without credentials and query
-            parts = urlsplit(document.address)
-            self._base = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-    def operation(self, operation: HttpOperation) -> Operation:
-        """The request, the answer and the call; a server that is only a path is on the host of the document.
-
-        :raises DocumentError: when a reference of the request leads nowhere or a parameter has no name.
-        """
-        root, references = self._root, self._references
-        request = request_of(operation, root, references)
-        accept = ""
-        output: Output | Exception | None = None
-        try:
-            accept, schema = answer_of(operation, root, references)
-            output = Output(schema) if schema is not None else None
-        except Exception as error:  # the tool is kept without its outputs
-            output = error
-        return Operation(
-            id=operation.id,
-            description=_described(operation.body) or _described(operation.item),
-            inputs=request.inputs,
-            values=request.values,
-            output=output,
-            depends_on=tuple(self._linked.get(operation.id, ())),
-            metadata=_metadata(operation, root),
-            call=Call(
-                protocol="http",
-                servers=tuple(_absolute(self._base, url) for url in _servers(operation, root)),
-                method=operation.method,
-                path=operation.path,
-                media_type=request.media_type,
-                accept=accept,
-                arguments=request.arguments,
-                security=security_of(operation, root, references, request),
-            ),
-        )
+def _operation(
+    operation: HttpOperation, references: References, depends_on: Sequence[Dependency], base: str
+) -> Operation:
+    """The request, the answer and the call; a server that is only a path is on the host of the document, ``base``."""
+    request, servers = request_of(operation, references), _servers(operation, references.root)
+    accept = ""
+    output: Output | Exception | None = None
+    try:
+        accept, schema = answer_of(operation, references)
+        output = Output(schema) if schema is not None else None
+    except Exception as error:  # the tool is kept without its outputs
+        output = error
+    return Operation(
+        id=operation.id,
+        description=_described(operation.body) or _described(operation.item),
+        inputs=request.inputs,
+        values=request.values,
+        output=output,
+        depends_on=tuple(depends_on),
+        metadata=_metadata(operation, references.root, servers),
+        call=Call(
+            protocol="http",
+            servers=tuple(_absolute(base, url) for url in servers),
+            method=operation.method,
+            path=operation.path,
+            media_type=request.media_type,
+            accept=accept,
+            arguments=request.arguments,
+            security=security_of(operation, references, request),
+        ),
+    )
 
 
 def _described(holder: Mapping[str, Any]) -> str:
     return sentences(as_text(holder.get("summary")), as_text(holder.get("description")))
 
 
-def _metadata(operation: HttpOperation, root: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata(operation: HttpOperation, root: Mapping[str, Any], servers: list[str]) -> dict[str, Any]:
     info, body = as_mapping(root.get("info")), operation.body
     tags = [str(tag) for tag in as_list(body.get("tags")) if isinstance(tag, (str, int))]
+    contact = as_mapping(info.get("contact"))
+    host = _HOST.search(f"{as_text(contact.get('url'))} {as_text(contact.get('email'))}")
     metadata: dict[str, Any] = {
         "title": plain(as_text(body.get("summary"))),
         "method": operation.method,
         "path": operation.path,
         "tags": tags,
-        "servers": _servers(operation, root),
+        "servers": servers,
         "api": plain(as_text(info.get("title"))),
         "api_version": str(info.get("version") or ""),
-        **_contact(as_mapping(info.get("contact"))),
+        "contact": plain(as_text(contact.get("name"))),
+        "contact_host": host[1] if host else "",  # never the address of a person
         "deprecated": body.get("deprecated") is True,
     }
     metadata = {key: value for key, value in metadata.items() if value}
     own_tags = [tag for tag in map(as_mapping, as_list(root.get("tags"))) if tag.get("name") in tags]
     for holder in (body, operation.item, *own_tags, info, root):  # the innermost value has priority
         for key, value in holder.items():
-            if key.startswith("x-") and _is_plain(value):
+            values = value if isinstance(value, list) else [] if value == "" else [value]
+            if key.startswith("x-") and values and all(isinstance(each, (str, int, float)) for each in values):
                 metadata.setdefault(key.removeprefix("x-").replace("-", "_"), value)
     return metadata
-
-
-def _contact(contact: Mapping[str, Any]) -> dict[str, str]:
-    """The name of whom a document names as its contact, and the host of its address; never the address of a person."""
-    host = _HOST.search(f"{as_text(contact.get('url'))} {as_text(contact.get('email'))}")
-    return {"contact": plain(as_text(contact.get("name"))), "contact_host": host[1] if host else ""}
 
 
 def _servers(operation: HttpOperation, root: Mapping[str, Any]) -> list[str]:
@@ -342,14 +303,6 @@ def _servers(operation: HttpOperation, root: Mapping[str, Any]) -> list[str]:
     return [f"{scheme}://{host}{base}" for scheme in as_list(root.get("schemes")) or ["https"]]
 
 
-def _absolute(base: str, url: str) -> str:
-    """The URL on the host of the document, or as it is where it is no valid one."""
-    try:
-        return urljoin(base, url)
-    except ValueError:
-        return url
-
-
 def _server(server: Mapping[str, Any]) -> str:
     """The URL of a server; its variables have their defaults."""
     url = as_text(server.get("url"))
@@ -360,7 +313,9 @@ def _server(server: Mapping[str, Any]) -> str:
     return url
 
 
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(inner, (str, int, float)) for inner in value)
-    return isinstance(value, (str, int, float)) and value != ""
+def _absolute(base: str, url: str) -> str:
+    """The URL on the host of the document, or as it is where it is no valid one."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return url

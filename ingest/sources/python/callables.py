@@ -17,9 +17,9 @@ import types
 import typing
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -32,25 +32,9 @@ from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
-_PARAMETERS = frozenset(
-    {"args", "arguments", "parameters", "params", "other parameters", "keyword args", "keyword arguments"}
-)
+_PARAMETERS = frozenset("args,arguments,parameters,params,other parameters,keyword args,keyword arguments".split(","))
 _RETURNS = frozenset({"returns", "return", "yields"})
-_OTHERS = frozenset(
-    {
-        "raises",
-        "examples",
-        "example",
-        "notes",
-        "note",
-        "references",
-        "see also",
-        "attributes",
-        "warnings",
-        "warns",
-        "todo",
-    }
-)
+_OTHERS = frozenset("raises,examples,example,notes,note,references,see also,attributes,warnings,warns,todo".split(","))
 _HEADING = re.compile(r"^(\w[\w ]*?):?\s*$")
 _SPHINX = re.compile(r"^:(?P<field>\w+)(?:\s+(?P<args>[^:]*))?:\s*(?P<text>.*)$")
 _GOOGLE_ITEM = re.compile(r"^\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>.*)$")
@@ -60,21 +44,16 @@ _RETURN_TYPE = re.compile(r"^[\w\[\], .|]{1,80}:\s+(?=\S)")
 
 @dataclass(slots=True, kw_only=True)
 class Docstring:
-    """A parsed docstring; texts without markup.
+    """A parsed docstring; texts without markup."""
 
-    :param description: the text before the first section.
-    :param parameters: map from parameter name to its description.
-    """
-
-    description: str = ""
-    parameters: dict[str, str] = field(default_factory=dict)
+    description: str = ""  # the text before the first section
+    parameters: dict[str, str] = field(default_factory=dict)  # map from parameter name to its description
     returns: str = ""
 
 
 def parse_docstring(text: str | None) -> Docstring:
     """Parse a docstring; without a known section, the whole text is the description."""
-    lines = inspect.cleandoc(text or "").splitlines()
-    sections = _sections(lines)
+    sections = _sections(inspect.cleandoc(text or "").splitlines())
     found = Docstring(description=plain("\n".join(sections.pop("", []))))
     for name, body in sections.items():
         if name == ":":
@@ -82,7 +61,11 @@ def parse_docstring(text: str | None) -> Docstring:
         elif name in _PARAMETERS:
             found.parameters.update(_items(body))
         elif name in _RETURNS:
-            found.returns = _returns(body)
+            # Without its type: a separate line in NumPy style, a prefix in Google style.
+            filled = [line for line in body if line.strip()]
+            if len(filled) > 1 and filled[0] == filled[0].lstrip() and filled[1] != filled[1].lstrip():
+                filled = filled[1:]
+            found.returns = plain(_RETURN_TYPE.sub("", "\n".join(map(str.strip, filled))))
     return found
 
 
@@ -90,26 +73,18 @@ def _sections(lines: list[str]) -> dict[str, list[str]]:
     """Map from section to its lines; the description has an empty name, Sphinx fields have the name ``:``."""
     sections: dict[str, list[str]] = {"": []}
     current = ""
-    for index, line in enumerate(lines):
-        following = lines[index + 1] if index + 1 < len(lines) else ""
-        heading = _heading(line, following)
-        if heading:
-            current = heading
+    for line, following in pairwise([*lines, ""]):
+        heading, under = _HEADING.match(line), following.strip()
+        is_marked = line.rstrip().endswith(":") or (len(under) > 2 and set(under) == {"-"})
+        if heading and is_marked and heading[1].lower() in _PARAMETERS | _RETURNS | _OTHERS:
+            current = heading[1].lower()
             sections.setdefault(current, [])
         elif _SPHINX.match(line):
             current = ":"
             sections.setdefault(current, []).append(line)
-        elif not (sections[current] == [] and set(line.strip()) == {"-"}):
+        elif sections[current] or set(line.strip()) != {"-"}:
             sections[current].append(line)
     return sections
-
-
-def _heading(line: str, following: str) -> str:
-    match = _HEADING.match(line)
-    if match is None or match[1].lower() not in _PARAMETERS | _RETURNS | _OTHERS:
-        return ""
-    underlined = len(following.strip()) > 2 and set(following.strip()) == {"-"}
-    return match[1].lower() if line.rstrip().endswith(":") or underlined else ""
 
 
 def _items(body: list[str]) -> dict[str, str]:
@@ -131,19 +106,10 @@ def _items(body: list[str]) -> dict[str, str]:
     return {name: plain("\n".join(lines)) for name, lines in texts.items()}
 
 
-def _returns(body: list[str]) -> str:
-    """Return the description of the return value without its type (a separate line in NumPy style, a prefix in Google style)."""
-    filled = [line for line in body if line.strip()]
-    if len(filled) > 1 and filled[0] == filled[0].lstrip() and filled[1] != filled[1].lstrip():
-        filled = filled[1:]
-    return plain(_RETURN_TYPE.sub("", "\n".join(line.strip() for line in filled)))
-
-
 def _parse_sphinx(body: list[str], found: Docstring) -> None:
     fields: list[tuple[str, str, list[str]]] = []
     for line in body:
-        match = _SPHINX.match(line)
-        if match:
+        if match := _SPHINX.match(line):
             fields.append((match["field"], match["args"] or "", [match["text"]]))
         elif fields:
             fields[-1][2].append(line)
@@ -176,20 +142,13 @@ _SCALARS: dict[Any, dict[str, Any]] = {
 }
 _LISTS = (list, tuple, set, frozenset, collections.abc.Iterable, collections.abc.Iterator, collections.abc.Sequence)
 _WRAPPERS = (
-    collections.abc.Awaitable,
-    collections.abc.Coroutine,
-    typing.Final,
-    typing.ClassVar,
-    typing.Required,
-    typing.NotRequired,
+    *(collections.abc.Awaitable, collections.abc.Coroutine),
+    *(typing.Final, typing.ClassVar, typing.Required, typing.NotRequired),
 )
 
 
 def schema_of(hint: Any, open_: frozenset[Any] = frozenset()) -> dict[str, Any]:
-    """Return the JSON Schema of a type hint; a recursive class is not opened inside itself.
-
-    :param open_: the enclosing classes, which are not opened again.
-    """
+    """Return the JSON Schema of a type hint; a recursive class is not opened inside itself."""
     try:
         scalar = _SCALARS.get(hint)
     except TypeError:  # an unhashable annotation
@@ -227,12 +186,15 @@ def with_top_level_definitions(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_generic(origin: Any, args: tuple[Any, ...], open_: frozenset[Any]) -> dict[str, Any]:
-    if origin is typing.Annotated:
-        return _annotated(args, open_)
+    if origin is typing.Annotated:  # with a text, or an object with a ``description``
+        schema = schema_of(args[0], open_)
+        for extra in args[1:]:
+            description = extra if isinstance(extra, str) else getattr(extra, "description", None)
+            if isinstance(description, str):
+                schema["description"] = description
+        return schema
     if origin is typing.Literal:
-        kinds = {type(value) for value in args if value is not None}
-        type_ = _SCALARS.get(kinds.pop(), {}).get("type", "string") if len(kinds) == 1 else "string"
-        return {"type": type_, "enum": list(args)}
+        return _of_values(list(args), {type(value) for value in args if value is not None})
     if origin in {typing.Union, types.UnionType}:
         return {"anyOf": [schema_of(arg, open_) for arg in args]}
     if origin in _WRAPPERS:
@@ -245,22 +207,15 @@ def _of_generic(origin: Any, args: tuple[Any, ...], open_: frozenset[Any]) -> di
     return schema_of(origin, open_) if origin is not None else {}
 
 
-def _annotated(args: tuple[Any, ...], open_: frozenset[Any]) -> dict[str, Any]:
-    """Return the schema of ``Annotated[T, "description"]``, or of an annotation with an attribute ``description``."""
-    schema = schema_of(args[0], open_)
-    for extra in args[1:]:
-        description = extra if isinstance(extra, str) else getattr(extra, "description", None)
-        if isinstance(description, str):
-            schema["description"] = description
-    return schema
+def _of_values(values: list[Any], kinds: set[type]) -> dict[str, Any]:
+    type_ = _SCALARS.get(kinds.pop(), {}).get("type", "string") if len(kinds) == 1 else "string"
+    return {"type": type_, "enum": values}
 
 
 def _of_class(hint: type, open_: frozenset[Any]) -> dict[str, Any]:
     if issubclass(hint, enum.Enum):
         values = [member.value for member in hint]
-        kinds = {type(value) for value in values}
-        type_ = _SCALARS.get(kinds.pop(), {}).get("type", "string") if len(kinds) == 1 else "string"
-        return {"type": type_, "enum": values}
+        return _of_values(values, set(map(type, values)))
     if callable(describe := getattr(hint, "model_json_schema", None)):  # a pydantic model, without importing pydantic
         described = describe()
         return {**described, "title": hint.__name__} if isinstance(described, dict) else {}
@@ -298,19 +253,14 @@ def _of_fields(hint: Any, open_: frozenset[Any]) -> dict[str, Any]:
     return {"type": "object", "title": hint.__name__, "properties": properties, "required": required}
 
 
-_SCHEME = "python:"
 _MAX_MESSAGE_CHARS = 2_000  # of an error; the report shows less
 _NOTHING = (None, type(None), inspect.Signature.empty)
-_PLAIN = (str, int, float, bool)
 _VARIABLE = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 
 
 def describe_module(document: Document) -> Iterator[Tool | RejectedRecord]:
-    """Import the module in this process and yield its tools.
-
-    :raises DocumentError: when the module cannot be imported, or has no callable of this name.
-    """
-    module_name, _, name = document.address.removeprefix(_SCHEME).partition(":")
+    """Import the module in this process and yield its tools."""
+    module_name, _, name = document.address.removeprefix("python:").partition(":")
     module = _import(module_name.strip(), document.address)
     schemas = Schemas()
     found = _named(module, name.strip(), document.address) if name.strip() else _public(module)
@@ -329,9 +279,14 @@ def describe_module(document: Document) -> Iterator[Tool | RejectedRecord]:
 
 
 def _import(name: str, address: str) -> ModuleType:
+    added = ""
     try:
-        with _current_folder_importable():
-            return importlib.import_module(name)
+        # The current folder is on the path as with ``python -m``; an installed command does not have it there.
+        folder = os.getcwd()
+        if folder not in sys.path and "" not in sys.path:
+            sys.path.insert(0, folder)
+            added = folder
+        return importlib.import_module(name)
     except BaseException as error:  # the imported code may raise any error
         raise DocumentError(
             f"the module cannot be imported: {type(error).__name__}: {' '.join(str(error)[:_MAX_MESSAGE_CHARS].split())}",
@@ -339,21 +294,9 @@ def _import(name: str, address: str) -> ModuleType:
             remedy="Install it, run from the folder that holds it, or name that folder in PYTHONPATH",
             reason="not-importable",
         ) from error
-
-
-@contextmanager
-def _current_folder_importable() -> Iterator[None]:
-    """Put the current folder on the import path, as ``python -m`` does; an installed command does not have it there."""
-    folder = os.getcwd()
-    if folder in sys.path or "" in sys.path:
-        yield
-        return
-    sys.path.insert(0, folder)
-    try:
-        yield
     finally:
-        if folder in sys.path:
-            sys.path.remove(folder)
+        if added and added in sys.path:
+            sys.path.remove(added)
 
 
 def _named(module: ModuleType, name: str, address: str) -> list[tuple[str, Callable[..., Any]]]:
@@ -383,10 +326,7 @@ def _public(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
 
 
 def _operation(id_: str, function: Callable[..., Any], module: ModuleType) -> tuple[Operation, Parameter | None]:
-    """One callable, and its result where the schema of that has no fields.
-
-    :raises ValueError: when Python cannot determine its signature (some built-in functions).
-    """
+    """One callable, and its result where the schema of that has no fields."""
     signature = inspect.signature(function)
     hints = _hints(function)
     docstring = parse_docstring(inspect.getdoc(function))
@@ -439,18 +379,15 @@ def _input_schema(signature: inspect.Signature, hints: dict[str, Any], docstring
     for index, (name, parameter) in enumerate(signature.parameters.items()):
         if parameter.kind in _VARIABLE or (index == 0 and name in {"self", "cls"}):
             continue
-        hint = hints.get(name, parameter.annotation)
-        schema = schema_of(hint) if hint is not inspect.Parameter.empty else _of_default(parameter.default)
+        hint, default = hints.get(name, parameter.annotation), parameter.default
+        if hint is inspect.Parameter.empty:
+            hint = Any if default is None or default is inspect.Parameter.empty else type(default)
+        schema = schema_of(hint)
         if docstring.parameters.get(name):
             schema["description"] = docstring.parameters[name]
         properties[name] = schema
-        if parameter.default is inspect.Parameter.empty:
+        if default is inspect.Parameter.empty:
             required.append(name)
-        elif isinstance(parameter.default, _PLAIN) and "$ref" not in schema:
-            schema["default"] = parameter.default
+        elif isinstance(default, (str, int, float, bool)) and "$ref" not in schema:
+            schema["default"] = default
     return {"type": "object", "properties": properties, "required": required}
-
-
-def _of_default(default: Any) -> dict[str, Any]:
-    """Return the schema of the default value's type, for a parameter without a hint."""
-    return {} if default is None or default is inspect.Parameter.empty else schema_of(type(default))

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from ingest.sources.document import Document
@@ -28,7 +29,7 @@ TIMEOUT_S = 60.0
 MAX_ANSWER_BYTES = 64 * 2**20
 
 _MAX_MEMORY_BYTES = 8 * 2**30
-_CHUNK = 2**16
+_REMEDY = "Import it by hand and see what its code does"
 # The path of modules comes from this process, also where a program changed it. The PYTHONPATH of the source goes before it, once the
 # modules that read are imported: a folder of the source must not stand in for one of ours.
 _START = (
@@ -36,37 +37,25 @@ _START = (
 )
 
 
-_SCHEME = "python:"
-
-
 class PythonSource(Source):
     """Callables of an importable module. An import runs the module, so only modules that the user names are imported."""
 
     name = "python.v1"
-    live_prefixes = (_SCHEME,)
+    live_prefixes = ("python:",)
 
     def accepts(self, document: Document) -> bool:
         """Whether the address is ``python:…``."""
         return not document.has_content and document.address.startswith(self.live_prefixes)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield one tool for the named callable, or for each public function of the module, read in a process of its own.
-
-        :raises DocumentError: as :func:`read_module`.
-        """
+        """Yield one tool for the named callable, or for each public function of the module; raises as :func:`read_module`."""
         yield from read_module(document.address, env=document.access.resolved_env())
 
 
 def read_module(
     address: str, *, timeout_s: float = TIMEOUT_S, env: Mapping[str, str] | None = None
 ) -> Iterator[Tool | RejectedRecord]:
-    """Yield the tools of ``python:module`` or ``python:module:name``, read in a process of its own.
-
-    :param timeout_s: seconds for the whole process.
-    :param env: further environment variables of the process.
-    :raises DocumentError: when the module cannot be imported, has no callable of the name, ends its process, takes longer
-        or says more than :data:`MAX_ANSWER_BYTES`.
-    """
+    """Yield the tools of ``python:module`` or ``python:module:name``, read in a process of its own."""
     answer = _run(address, timeout_s, env or {})
     rows = [json.loads(line) for line in answer.splitlines() if line]
     if not rows or rows[-1].get("end") is not True:
@@ -78,10 +67,6 @@ def read_module(
 
 
 def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
-    """Return what the process writes.
-
-    :raises DocumentError: when it writes too much or takes too long.
-    """
     pipe, written = os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-c", _START, address, json.dumps(sys.path), env.get("PYTHONPATH", "")],
@@ -100,7 +85,7 @@ def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
             left = deadline - time.monotonic()
             if left <= 0 or not ready.poll(left * 1_000):
                 raise _failure(address, f"the module was not read within {timeout_s:g} s")
-            chunk = os.read(pipe, _CHUNK)
+            chunk = os.read(pipe, 2**16)
             if not chunk:
                 return bytes(answer)
             answer += chunk
@@ -114,19 +99,19 @@ def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
 
 
 def _failure(address: str, problem: str) -> DocumentError:
-    return DocumentError(
-        problem, subject=address, remedy="Import it by hand and see what its code does", reason="not-importable"
-    )
+    return DocumentError(problem, subject=address, remedy=_REMEDY, reason="not-importable")
 
 
 def main() -> None:
     """Write the tools of the module at the address in the arguments, one JSON value a line; the last line says that it is all."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the module prints is not part of the answer
-    _limit_memory()
-    for row in _rows(sys.argv[1]):
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+    for row in chain(_rows(sys.argv[1]), [{"end": True}]):
         out.write(json.dumps(row) + "\n")
-    out.write(json.dumps({"end": True}) + "\n")
     out.flush()
     os._exit(0)  # threads and exit handlers of the module do not matter any more
 
@@ -143,22 +128,7 @@ def _rows(address: str) -> Iterator[dict[str, Any]]:
             else:
                 yield {"tool": sanitize_tool(item).to_json()}
     except DocumentError as error:
-        yield {
-            "error": {
-                "problem": error.problem,
-                "subject": error.subject,
-                "remedy": error.remedy,
-                "reason": error.reason,
-            }
-        }
+        yield {"error": {key: getattr(error, key) for key in ("problem", "subject", "remedy", "reason")}}
     except BaseException as error:  # the module's code may raise anything, at any attribute
         problem = f"its code raises {type(error).__name__}"
-        remedy = "Import it by hand and see what its code does"
-        yield {"error": {"problem": problem, "subject": address, "remedy": remedy, "reason": "not-importable"}}
-
-
-def _limit_memory() -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+        yield {"error": {"problem": problem, "subject": address, "remedy": _REMEDY, "reason": "not-importable"}}

@@ -11,12 +11,12 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from ingest.sources.document import Document
-from ingest.sources.parsing import parse_json
+from ingest.sources.document import Document, parse_json
 from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Row, Source, as_list, json_lines
 from ontology.errors import DocumentError
 from ontology.names import noun_lemma, words
@@ -28,15 +28,8 @@ _TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})
 _OBJECTS = frozenset({"input_schema", "output_schema", "call"})
 _SYNONYMS = {"inputs": "parameters", "outputs": "returns"}
-_JSON_TYPES = {
-    dict: "an object",
-    list: "a list",
-    str: "text",
-    bool: "a boolean",
-    int: "a number",
-    float: "a number",
-    type(None): "null",
-}
+_JSON_TYPES: dict[type, str] = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
+_JSON_TYPES |= dict.fromkeys((int, float), "a number")
 
 
 class TableSource(Source):
@@ -69,7 +62,13 @@ class TableSource(Source):
         alone = document.suffix in DATA_SUFFIXES and _is_one_object(document.data)
         seen: dict[str, str] = {}
         others: list[RejectedRecord] = []  # rows with a name that are no tools, until the first tool
-        for location, value in _rows(document):
+        if document.suffix in _CSV:
+            rows = _csv_rows(document)
+        elif document.suffix in LINE_SUFFIXES:
+            rows = json_lines(document)
+        else:
+            rows = (Row(f"{document.address}#{index}", row) for index, row in enumerate(_items(document.data), 1))
+        for location, value in rows:
             item = value
             if not isinstance(value, RejectedRecord):
                 item = _tool(location, value, document.namespace, alone=alone)
@@ -86,14 +85,6 @@ class TableSource(Source):
         if others and not seen:
             more = f" So it is with {len(others):,} rows, and none is a tool." if len(others) > 1 else ""
             yield replace(others[0], subject=document.address, detail=f"{others[0].detail}{more}")
-
-
-def _rows(document: Document) -> Iterator[Row]:
-    if document.suffix in _CSV:
-        return _csv_rows(document)
-    if document.suffix in LINE_SUFFIXES:
-        return json_lines(document)
-    return (Row(f"{document.address}#{index}", row) for index, row in enumerate(_items(document.data), 1))
 
 
 def _items(data: Any) -> list[Any]:
@@ -117,16 +108,12 @@ def _looks_like_rows(rows: Sequence[Any]) -> bool:
     )
 
 
-_MAX_CELL_CHARS = 64 * 2**20
 _LISTS = frozenset({"parameters", "inputs", "returns", "outputs"})
 
 
 def _csv_rows(document: Document) -> Iterator[Row]:
-    """Yield the rows that are not empty, each as a map from column to value.
-
-    :raises DocumentError: when the header cannot be read or has a column twice.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARS))
+    """Yield the rows that are not empty, each as a map from column to value."""
+    csv.field_size_limit(max(csv.field_size_limit(), 64 * 2**20))
     # str.splitlines would also split at a line separator inside a cell.
     lines = list(io.StringIO(document.text, newline=""))
     delimiter = max(",;\t", key=next((line for line in lines if line.strip()), "").count)
@@ -143,18 +130,13 @@ def _csv_rows(document: Document) -> Iterator[Row]:
             continue
         if not any(cell.strip() for cell in cells):
             continue
-        if columns is None:
-            columns = _columns(cells, location)
-        else:
+        if columns is not None:
             yield Row(location, _row(columns, cells, location))
-
-
-def _columns(cells: list[str], location: str) -> list[str]:
-    columns = [re.sub(r"\W+", "_", cell.strip().casefold()).strip("_") for cell in cells]
-    repeated = next((column for column in columns if column and columns.count(column) > 1), "")
-    if repeated:
-        raise DocumentError(f"the header names the column {repeated!r} twice", subject=location, remedy="Rename one")
-    return columns
+            continue
+        columns = [re.sub(r"\W+", "_", cell.strip().casefold()).strip("_") for cell in cells]
+        if repeated := next((column for column in columns if column and columns.count(column) > 1), ""):
+            problem = f"the header names the column {repeated!r} twice"
+            raise DocumentError(problem, subject=location, remedy="Rename one")
 
 
 def _row(columns: list[str], cells: list[str], location: str) -> Any:
@@ -172,34 +154,26 @@ def _row(columns: list[str], cells: list[str], location: str) -> Any:
 
 
 def _value(column: str, cell: str) -> Any:
-    if column in _LISTS and not cell.startswith("["):
+    is_json = cell.startswith("[")
+    if column in _LISTS and not is_json:
         return _parameter_rows(cell)
-    if column == "depends_on" and not cell.startswith("["):
+    if column == "depends_on" and not is_json:
         return [part.strip() for part in re.split(r"[;,\n]", cell) if part.strip()]
     if column in _LISTS or column in {"depends_on", "metadata"}:
         return parse_json(cell, subject=column)
-    if cell.startswith("[") and cell.endswith("]"):
-        try:
+    if is_json and cell.endswith("]"):
+        with suppress(DocumentError):  # plain text in square brackets
             return parse_json(cell, subject=column)
-        except DocumentError:  # plain text in square brackets
-            return cell
     return cell
 
 
 def _parameter_rows(cell: str) -> list[dict[str, Any]]:
     """Parse parameters ``name:type:description; …``; type and description are optional; ``*`` after the name means required."""
     rows: list[dict[str, Any]] = []
-    for part in _split_outside(cell, ";\n"):
-        if part.strip():
-            name, type_, description = (text.strip() for text in (*_split_outside(part, ":", limit=2), "", "")[:3])
-            rows.append(
-                {
-                    "name": name.rstrip("*").strip(),
-                    "type": type_ or "string",
-                    "description": description,
-                    "required": name.endswith("*"),
-                }
-            )
+    for part in filter(str.strip, _split_outside(cell, ";\n")):
+        name, type_, description = (text.strip() for text in (*_split_outside(part, ":", limit=2), "", "")[:3])
+        stated = {"type": type_ or "string", "description": description, "required": name.endswith("*")}
+        rows.append({"name": name.rstrip("*").strip(), **stated})
     return rows
 
 
@@ -229,10 +203,7 @@ _THINGS = frozenset(
 
 
 def _why_no_tool(row: Mapping[str, Any], *, alone: bool) -> str:
-    """Return why a row with a name is no tool, as the end of a sentence; empty for a tool.
-
-    :param alone: whether the row is a whole document. A file with one name and one description is a package or a configuration.
-    """
+    """Return why a row with a name is no tool, as the end of a sentence, or nothing; ``alone`` in its file a description does not make one."""
     if any(row.get(key) is not None for key in _STRUCTURE):
         return ""
     description = row.get("description")
@@ -251,14 +222,13 @@ def _tool(location: str, row: Any, namespace: str, *, alone: bool) -> Tool | Rej
         return RejectedRecord(location, error.reason, f"{field}{error.problem}.{remedy}")
     if why := _why_no_tool(row, alone=alone):
         return RejectedRecord(location, "not-a-tool", f"The row {tool.name!r} {why}.")
-    given = row.get("id")
+    id_, given = tool.id, row.get("id")
     if isinstance(given, str) and given.strip():
-        tool = replace(tool, id=given) if given != tool.id else tool  # unchanged, because other tools refer to it
+        id_ = given  # unchanged, because other tools refer to it
     elif not given:
-        tool = replace(tool, id=f"{namespace}/{tool.name}" if namespace else tool.name)
+        id_ = f"{namespace}/{tool.name}" if namespace else tool.name
     parameters, returns = (tuple(map(_with_enum, each)) for each in (tool.parameters, tool.returns))
-    changed = parameters != tool.parameters or returns != tool.returns
-    return replace(tool, parameters=parameters, returns=returns) if changed else tool
+    return replace(tool, id=id_, parameters=parameters, returns=returns)
 
 
 _ENUM = re.compile(
@@ -281,10 +251,7 @@ def _with_enum(parameter: Parameter) -> Parameter:
 
 
 def _split_metadata(row: Any) -> dict[str, Any]:
-    """Return the row with its unknown columns moved to ``metadata``.
-
-    :raises DocumentError: when a value has the wrong type; the subject is its column.
-    """
+    """Return the row with its unknown columns moved to ``metadata``."""
     if not isinstance(row, Mapping):
         raise DocumentError(f"a tool must be an object, not {_json_type(row)}", subject="row", reason="wrong-type")
     own: dict[str, Any] = {}
@@ -297,14 +264,11 @@ def _split_metadata(row: Any) -> dict[str, Any]:
         if isinstance(own.get(column), (dict, list)):
             problem = f"{column} must be text, not {_json_type(own[column])}"
             raise DocumentError(problem, subject=column, reason="wrong-type")
-    if isinstance(
-        own.get("returns"), list
-    ):  # an output without a name is the result, like the return value of a function
+    outputs = own.get("returns")
+    if isinstance(outputs, list):  # one without a name is the result, like the return value of a function
+        nameless = [isinstance(each, Mapping) and not str(each.get("name") or "").strip() for each in outputs]
         own["returns"] = [
-            {**output, "name": "result"}
-            if isinstance(output, Mapping) and not str(output.get("name") or "").strip()
-            else output
-            for output in own["returns"]
+            {**each, "name": "result"} if no else each for each, no in zip(outputs, nameless, strict=True)
         ]
     if extra:
         metadata = own.get("metadata") or {}
@@ -315,5 +279,4 @@ def _split_metadata(row: Any) -> dict[str, Any]:
 
 
 def _json_type(value: Any) -> str:
-    """Return the JSON name of a value's type."""
     return _JSON_TYPES.get(type(value), type(value).__name__)

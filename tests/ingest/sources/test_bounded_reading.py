@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingest.sources import read_catalog
-from ingest.sources.document import Document
-from ingest.sources.parsing import parse_json, parse_yaml
+from ingest.sources.document import Document, parse_json, parse_yaml
 from ingest.sources.sanitize import sanitize_tool
 from ontology.errors import DocumentError
 from ontology.tool import Tool
@@ -39,7 +38,7 @@ def test_a_merge_bomb_ends_at_once() -> None:
 
 
 def test_many_small_values_are_refused_before_they_take_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.sources.parsing.MAX_NODES", 1_000)
+    monkeypatch.setattr("ingest.sources.document.MAX_NODES", 1_000)
     with pytest.raises(DocumentError, match="more than 1,000 values") as caught:
         parse_json("[" + "[]," * 2_000 + "0]", subject="a.json", whole=True)
     assert (caught.value.reason, caught.value.remedy) == ("too-large", "Split the document")

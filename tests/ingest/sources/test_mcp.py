@@ -18,8 +18,7 @@ import pytest
 from egotools import McpCall, build_request
 from ingest.sources import read_catalog
 from ingest.sources.document import Document
-from ingest.sources.mcp.live import list_tools
-from ingest.sources.mcp.source import McpSource
+from ingest.sources.mcp.source import McpSource, list_tools
 from ingest.sources.source import RejectedRecord
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.tool import Tool

@@ -9,8 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from egotools.call import Call
-from ingest.sources.odata.model import Property
-from ingest.sources.odata.types import primitive_schema
+from ingest.sources.odata.types import Property, primitive_schema
 from ontology.tool import Tool
 from tests.ingest.sources.test_odata import V2, V4, read
 

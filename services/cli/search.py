@@ -1,9 +1,14 @@
-"""The command ``egotools search``: the tools that a request needs, from a store in this process or from a running server."""
+"""The commands ``egotools search``, the tools that a request needs, and ``call``, one tool, shown and confirmed before."""
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import json
+import mimetypes
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -13,15 +18,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 from typer import Argument, Option
 
-from egotools import AsyncClient, Client
+from egotools import AsyncClient, Client, Tool
+from egotools.calling.answer_fence import binary_size
+from egotools.calling.aws_invoker import AwsInvoker
+from egotools.calling.call_credentials import bound_credentials
+from egotools.calling.http_invoker import HttpInvoker
+from egotools.calling.invoker import MAX_BYTES, ToolAnswer, ToolInvoker
+from egotools.calling.mcp_invoker import ChangedToolError, McpInvoker
+from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest
+from egotools.client_errors import ClientError, MissingPackageError
 from egotools.values import NeedResult, Query, Reasons, Response, ToolPlan
-from ontology.errors import InvalidArgumentError
-from services.cli.console import plain, print_json, printable, say, stdout, whole_words
-from services.cli.options import Done, Have, Json, Needs, Server, Store
+from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError
+from ontology.files import read_bounded
+from planners.calls.untrusted import fence_answer
+from services.cli.console import plain, print_json, printable, say, stdout, tell, whole_words
+from services.cli.options import (
+    NO_CALL_OPTIONS,
+    CallOptions,
+    Done,
+    Have,
+    Json,
+    Needs,
+    Server,
+    Store,
+    Yes,
+    command_error,
+    confirmed,
+    refuse_unused,
+)
 from services.jobs.plans import DEFAULT_STORE, AllowedModels, Rare
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from planners.calls.tool_access import ToolAccess
 
 _SHOWN = 2
 _TOOL = ("rank", "id", "score", "probability", "needs", "completes")
@@ -243,3 +273,217 @@ def read_pairs(texts: Sequence[str], option: str, name: str = "NAME") -> dict[st
             raise InvalidArgumentError(f"{text!r} is not {name}=VALUE", subject=option, remedy=remedy)
         pairs[key] = value
     return pairs
+
+
+_MAX_SHOWN = 20_000
+_QUIET_HEADERS = ("host", "content-length")
+_EXTRAS = {"mcp": "mcp", "botocore": "aws"}
+_SCHEMA_BYTES = 8 * 2**10  # of what an MCP server lists, where the arguments do not fit it
+_MOST_ARGUMENTS, _MOST_FILE = 64 * 2**20, 2**30  # bytes, chosen
+
+
+def call(
+    tool: Annotated[str, Argument(help="Id of the tool.")],
+    arguments: Annotated[str, Option("--arguments", "-a", help="Arguments as a JSON object, or @FILE.")] = "{}",
+    files: Annotated[list[str] | None, Option("--file", help="NAME=PATH: the content of a file.")] = None,
+    store: Store = DEFAULT_STORE,
+    server: Server = "",
+    calling: CallOptions = NO_CALL_OPTIONS,
+    yes: Yes = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the request and send nothing.")] = False,
+    max_bytes: Annotated[int, Rare(min=1, help="Bytes of the answer that are taken.")] = MAX_BYTES,
+    as_json: Json = False,
+) -> None:
+    """Call a tool: show the request, ask, send it, and print the answer.
+
+    A call that only reads is sent at once, every other one is confirmed: at the terminal, or by --yes. The exit code is 16
+    when the tool answers with an error or cannot be reached.
+    """
+    given = {**_read_arguments(arguments), **_read_files(files or [])}
+    access = calling.access(yes=yes)
+    found_tool = _of_server(server, tool) if server else _of_store(store, tool)
+    refuse_unused(found_tool.call, found_tool.namespace, access.credentials)
+    try:
+        request, text = _shown(*_request(found_tool, given, access, dry_run=dry_run))
+        if not as_json:
+            say(plain(text))
+        if dry_run:
+            if as_json:
+                print_json({"request": request})
+            return
+        answer = asyncio.run(_called(found_tool, given, access, max_bytes, text if as_json else ""))
+    except ChangedToolError as error:
+        tell(plain(fence_answer(error.live, tool_id=found_tool.id, max_bytes=_SCHEMA_BYTES).text))
+        raise _call_error(error) from error
+    except ClientError as error:
+        raise _call_error(error) from error
+    found = _shown_answer(answer, found_tool.id)
+    if as_json:
+        print_json({"request": request, "answer": found})
+    else:
+        say(plain(found["text"]))
+    if not answer.ok:
+        problem = f"the tool answered with an error: {printable(answer.status)}"
+        raise ToolCallError(problem, subject=tool, remedy="Read its answer")
+
+
+def _shown(request: ToolRequest, base_url: str = "") -> tuple[dict[str, Any], str]:
+    """Return the request as JSON values and as text for people; credentials are ``***``."""
+    if isinstance(request, McpCall):
+        row = {"mcp_session": request.session, "tool": request.tool, "arguments": _plain(request.arguments)}
+        return row, _titled(f"MCP tool {request.tool}", row["arguments"])
+    if isinstance(request, AwsCall):
+        row = {"service": request.service, "operation": request.operation, "arguments": _plain(request.arguments)}
+        endpoint = f" at {base_url}" if base_url else ""
+        return row, _titled(f"AWS {request.service} {request.operation}{endpoint}", row["arguments"])
+    if isinstance(request, PythonCall):
+        row = {"function": request.function, "arguments": _plain(request.arguments)}
+        return row, _titled(f"Python {request.function}", row["arguments"])
+    http: Any = request
+    headers = [(name, value) for name, value in http.public_headers() if name.lower() not in _QUIET_HEADERS]
+    body = http.read().decode("utf-8", "replace")
+    shown = body if len(body) <= _MAX_SHOWN else f"{body[:_MAX_SHOWN]}… ({len(body):,} characters)"
+    lines = [f"{http.method} {http.public_url}", *(f"{name}: {value}" for name, value in headers)]
+    row = {"method": http.method, "url": http.public_url, "headers": dict(headers), "body": body}
+    return row, "\n".join([*lines, "", shown] if body else lines)
+
+
+def _titled(title: str, arguments: Any) -> str:
+    return f"{title}\n\n{json.dumps(arguments, ensure_ascii=False, indent=1)}"
+
+
+def _shown_answer(answer: ToolAnswer, tool_id: str) -> dict[str, Any]:
+    """Return the answer as JSON values: whole (``body``, or ``body_base64`` of binary data), and as the ``text`` that models are shown
+    of it too: fenced, at most 64 KiB, with the ``flags`` of what could command a terminal or hides itself.
+    """
+    shown = fence_answer(answer, tool_id=tool_id)
+    row: dict[str, Any] = {"ok": answer.ok, "status": answer.status, "text": printable(shown.text)}
+    if shown.flags:
+        row["flags"] = list(shown.flags)
+    if answer.media_type:
+        row["media_type"] = answer.media_type
+    is_binary = isinstance(answer.body, str) and binary_size(answer.body, answer.media_type) is not None
+    return {**row, "body_base64" if is_binary else "body": _plain(answer.body)}
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as JSON: bytes in base64, dates and the like as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def _request(tool: Tool, arguments: dict[str, Any], access: ToolAccess, *, dry_run: bool) -> tuple[ToolRequest, str]:
+    """Return the request that is shown, and the base URL that was given for it.
+
+    :raises ToolRequestError: when it cannot be made; the arguments of an MCP tool are checked by what its server lists, when it is called.
+    """
+    base_url = access.server_of(tool)
+    credentials = bound_credentials(tool.call, access.credentials, namespace=tool.namespace, server=base_url)
+    if tool.call.protocol == "mcp" and not dry_run:
+        return McpCall(session=tool.call.session, tool=tool.call.operation, arguments=arguments), base_url
+    return tool.request(arguments, server=base_url, credentials=credentials), base_url
+
+
+async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max_bytes: int, text: str) -> ToolAnswer:
+    """Call a tool as the gateways do, but for retries: policy and consent first, an MCP tool as its server has it now.
+
+    :param text: the request, where it was not shown yet.
+    """
+    from planners.calls.tool_access import CallPipeline, ProtocolInvoker, PythonInvoker
+
+    async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:
+        if asked.effect != tool.effect:
+            tell("Its server does not say any more that it does as little as the catalogue has it.")
+        _confirm(text)
+        return True
+
+    limits: dict[str, Any] = {"timeout_s": access.timeout_s, "max_bytes": max_bytes}
+    networks = access.allowed_networks
+    http = HttpInvoker(servers=access.servers, credentials=access.credentials, allowed_networks=networks, **limits)
+    aws = AwsInvoker(endpoint_url=access.server_of(tool), **limits)
+    async with McpInvoker(access.sessions, **limits) as mcp:
+        protocols: dict[str, ToolInvoker] = {"http": http, "odata": http, "mcp": mcp, "aws": aws}
+        if access.modules:
+            protocols["python"] = PythonInvoker(access.modules, **limits)
+        pipeline = CallPipeline(ProtocolInvoker(protocols), ask, access.policy, look_up=mcp.look_up)
+        return await pipeline.invoke(tool, arguments)
+
+
+def _confirm(text: str) -> None:
+    """Ask whether the call shall be made.
+
+    :param text: the request, where it was not shown yet.
+    :raises InvalidArgumentError: when there is nobody to ask, or the answer is no.
+    """
+    if not sys.stdin.isatty():
+        problem = "this call may change something, and there is no terminal to confirm it"
+        remedy = (
+            "Look at the request with --dry-run, then give --yes, or confirm at a terminal what a policy asks about"
+        )
+        raise InvalidArgumentError(problem, subject="--yes", remedy=remedy)
+    if not confirmed(text, "Send it?"):
+        raise InvalidArgumentError("the call was not confirmed; nothing was sent", subject="call")
+
+
+def _of_store(store: Path, tool: str) -> Tool:
+    from egotools.codec import read_value
+    from retrieval.snapshot.reader import open_snapshot
+    from services.server.messages import tool_message
+
+    snapshot = open_snapshot(store)
+    found = snapshot.tool(snapshot.tool_number(tool))
+    return read_value(Tool, tool_message(found), schema_json="", snapshot_id=snapshot.id)
+
+
+def _of_server(server: str, tool: str) -> Tool:
+    from egotools import Client
+
+    with Client(server) as client:
+        return client.get_tool(tool)
+
+
+def _read_arguments(text: str) -> dict[str, Any]:
+    if text.startswith("@"):
+        text = _content(text[1:], "--arguments", _MOST_ARGUMENTS).decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        problem, remedy = f"this is no JSON: {str(error)[:200]}", """For example: --arguments '{"id": 7}'"""
+        raise InvalidArgumentError(problem, subject="--arguments", remedy=remedy) from None
+    if not isinstance(value, dict):
+        raise InvalidArgumentError("this is no JSON object", subject="--arguments", remedy="Give names and values")
+    return value
+
+
+def _read_files(texts: list[str]) -> dict[str, tuple[str, bytes, str]]:
+    files = {}
+    for text in texts:
+        name, separator, path = text.partition("=")
+        if not separator or not name or not path:
+            remedy = "For example: --file photo=me.png"
+            raise InvalidArgumentError(f"{text!r} is not NAME=PATH", subject="--file", remedy=remedy)
+        media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        files[name] = (Path(path).name, _content(path, "--file", _MOST_FILE), media_type)
+    return files
+
+
+def _content(path: str, option: str, most: int) -> bytes:
+    try:
+        return read_bounded(Path(path), most)
+    except OSError as error:
+        problem, remedy = f"the file cannot be read: {error.strerror}", "Name a file that is there, and has an end"
+        raise InvalidArgumentError(problem, subject=f"{option} {path}", remedy=remedy) from error
+
+
+def _call_error(error: ClientError) -> EgotoolsError:
+    """Return the error of the command for one of the contract, with its exit code."""
+    if isinstance(error, MissingPackageError) and error.package in _EXTRAS:
+        return MissingExtraError(error.package, extra=_EXTRAS[error.package])
+    if error.code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED"):
+        return ToolCallError(error.message, subject=error.subject, remedy=error.remedy.rstrip("."))
+    return command_error(error)

@@ -31,8 +31,8 @@ from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError
 from services.http.http_server import http_status, is_own_host
 from services.rest.rest_document import GETS, POSTS, PROBLEM_TYPE, rest_document
-from services.server.admission import BATCH_METHODS, MOST_SINGLE_BYTES, ByteBudget, PeerCalls, address_network
-from services.server.calls import error_message, fields
+from services.server.admission import BATCH_METHODS, MOST_SINGLE_BYTES, ByteBudget, PeerCalls
+from services.server.calls import address_network, error_message, fields
 from services.server.messages import MAX_FIELDS
 from services.server.settings import ServerSettings
 

@@ -5,6 +5,7 @@ Logs are one JSON object on each line. Records of level INFO or above contain no
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import logging
 import re
@@ -17,6 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote
 
 import grpc
 
@@ -27,6 +29,7 @@ from ontology.redaction import redact
 _LOG = logging.getLogger("egotools.server")
 TENANT_METADATA_KEY = "egotools-tenant"
 ERROR_METADATA_KEY = "egotools-error-bin"
+_IPV6_NETWORK_BITS = 64  # one host has many addresses there
 Role: TypeAlias = Literal["read", "admin", "metrics"]
 
 
@@ -71,6 +74,28 @@ class CallRecord:
 
     def __post_init__(self) -> None:
         self.tenant = self.tenant or self.caller.home
+
+
+def peer_of(context: Any) -> str:
+    """Return the address of the other end of a call without its port; see :func:`address_network`."""
+    peer: str = context.peer()
+    address, port = peer.rpartition(":")[::2]
+    if not address.startswith("ipv6:"):
+        return address or port
+    return address_network(unquote(address.removeprefix("ipv6:")).strip("[]")) or address
+
+
+def address_network(host: str) -> str:
+    """Return an address as the name of a peer, of IPv6 its network; empty for a text that is no address."""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return ""
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is None:
+            return f"ipv6:{ipaddress.ip_network((int(found), _IPV6_NETWORK_BITS), strict=False)}"
+        found = found.ipv4_mapped
+    return f"ipv4:{found}"
 
 
 _RECORD: ContextVar[CallRecord] = ContextVar("call")

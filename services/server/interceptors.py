@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError, Message
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError, OverloadedError
 from services.server.access.authentication import Access
-from services.server.admission import Admission, PeerCalls, peer_of
+from services.server.admission import Admission, PeerCalls
 from services.server.calls import (
     TENANT_METADATA_KEY,
     CallRecord,
@@ -25,6 +25,7 @@ from services.server.calls import (
     begin_call,
     error_message,
     fields,
+    peer_of,
     report_incident,
     status,
 )

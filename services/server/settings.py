@@ -83,7 +83,7 @@ class ServerSettings:
     reports_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 600
 
     max_deadline_s: _Wait = 60.0
-    max_call_cost: Annotated[int, Field(ge=1, le=100_000)] = 256  # units, see :mod:`services.server.admission`
+    max_call_cost: Annotated[int, Field(ge=1, le=100_000)] = 256  # units, see :mod:`services.server.messages`
     max_inflight_bytes: Annotated[int, Field(ge=_MIB, le=64 * 1024 * _MIB)] = 64 * _MIB  # one peer may hold a quarter
     max_calls: Annotated[int, Field(ge=16, le=1_000_000)] = 8_192
     max_peer_calls: Annotated[int, Field(ge=8, le=1_000_000)] = 1_024

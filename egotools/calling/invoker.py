@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from egotools.calling.call_credentials import Credential
@@ -26,23 +25,15 @@ MAX_DEPTH = 100
 TOO_DEEP = f"[nested more than {MAX_DEPTH} levels deep]"
 """Stands for what is deeper."""
 _LARGE_BYTES = 64 * 2**10
-_THREADS = 2  # more would only share one interpreter; not the loop's own, which resolves names
+_THREADS = ThreadPoolExecutor(2, "answer")  # more would only share one interpreter; the loop's own resolves names
 _T = TypeVar("_T")
 
 
 async def off_loop(size: int, work: Callable[..., _T], *arguments: Any) -> _T:
-    """Return what a function returns; it is called in a thread where it works on more than 64 KiB.
-
-    :param size: bytes of what it works on.
-    """
+    """Return what a function returns; it is called in a thread where it works on more than 64 KiB, of which ``size`` are the bytes."""
     if size <= _LARGE_BYTES:
         return work(*arguments)
-    return await asyncio.get_running_loop().run_in_executor(_threads(), work, *arguments)
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS, thread_name_prefix="answer")
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, work, *arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,18 +119,18 @@ def of_mcp(answer: ToolAnswer) -> ToolAnswer:
 
 def _json_or_text(text: str) -> Any:
     """Numbers that JSON does not have (NaN, Infinity) are null, and lone surrogates are replaced: neither can be sent on."""
+
+    def finite(digits: str) -> float | None:
+        value = float(digits)
+        return value if math.isfinite(value) else None
+
     try:
-        value = json.loads(text, parse_constant=lambda name: None, parse_float=_finite)
+        value = json.loads(text, parse_constant=lambda name: None, parse_float=finite)
         if "\\u" in text or not text.isascii():
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
         return value
     except (ValueError, RecursionError):
         return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _finite(digits: str) -> float | None:
-    value = float(digits)
-    return value if math.isfinite(value) else None
 
 
 _SHORTEST = 8  # characters; a shorter one also stands in answers by chance

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from egotools.values import EgoGraph, GraphEdge
+from egotools.values import EgoGraph
 from ontology.errors import CatalogError, InvalidArgumentError, NotFoundError, OntologyError
 from ontology.names import canonical_name
 from ontology.tool import PHRASES
@@ -32,13 +32,9 @@ from services.cluster.ray_cluster import on_ray, ray_pool
 from services.jobs.plans import DEFAULT_KEEP, DEFAULT_STORE, AllowedModels, BuildPlan, SigningKey
 
 if TYPE_CHECKING:
-    from ingest.build_report import BuildReport
     from ingest.trust.examine import Finding
     from ingest.trust.quarantine import FindingsReport
-    from retrieval.index.value_shapes import ShapeMatch
     from retrieval.snapshot.reader import Snapshot
-    from retrieval.snapshot.snapshot_diff import SnapshotDiff
-    from services.jobs.source_sync import SyncReport
 
 _EXAMPLES = 3
 _SHOWN = 20  # lines of a kind of change
@@ -51,6 +47,7 @@ def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
     Give credentials by reference, in a sources file (docs/sources.md): arguments of a command can be read by others.
     """
     from ingest.build_report import report_file
+    from ingest.sources.sanitize import is_example
     from services.jobs.build import build as run
 
     cluster = ray_pool() if on_ray(on) else nullcontext(None)
@@ -59,27 +56,29 @@ def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
     if as_json:
         return print_json(report.to_json())
     file = report_file(plan.store, f"{report.snapshot_id}.json")
-    _show_build(report, plan, str(file) if file.is_file() else "")
-
-
-def _show_build(report: BuildReport, plan: BuildPlan, file: str) -> None:
-    """Print what a person must know, at most twelve lines; the report has the rest."""
-    from ingest.sources.sanitize import is_example
-
     secrets = [f"{document.address}: {place}" for document in report.documents for place in document.secrets]
-    reused = report.reused
+    reused, phrases, told = report.reused, report.phrases, ""
+    if phrases is not None:
+        told = f"{phrases.phrases:,} of {counted(phrases.tools, 'tool')}"
+        if phrases.dropped:
+            left_out = ", ".join(f"{count:,} {why}" for why, count in phrases.dropped.items())
+            told += f"; dropped, see the report: {left_out}"
+        if phrases.failed or phrases.stopped:
+            why = f": {phrases.stopped}" if phrases.stopped else ""
+            told += f"; {counted(phrases.failed, 'tool')} without an answer of the model{why}"
+            told += "; the next build asks for them again"
     show_facts(
         {
             "Documents": f"{len(report.documents):,} with {counted(report.tools, 'tool')}",
             "[yellow]Rejected[/]": _some([f"{subject} ({why})" for subject, why, _ in report.rejected_tools.all]),
             "[yellow]Secrets taken out, revoke them[/]": _some([each for each in secrets if not is_example(each)]),
             "Overlay": "; ".join(report.overlay.warnings[:_EXAMPLES]) if report.overlay else "",
-            "Phrases": _phrases(report),
+            "Phrases": told,
             **_findings(report.findings, plan.store),
             "Ranking weights": report.weights,
             "Time": f"{sum(report.seconds.values()):.1f} s; {reused.extractions:,} of {reused.of_extractions:,} extractions "
             f"and {reused.vectors:,} of {reused.of_vectors:,} vectors were there already",
-            "Report": file,
+            "Report": str(file) if file.is_file() else "",
         }
     )
     outcome = "[bold green]Published[/]" if plan.published else "[bold yellow]Not published[/]:"
@@ -93,20 +92,6 @@ def _some(values: Sequence[str]) -> str:
         return ""
     more = f", … {len(values) - _EXAMPLES:,} more" if len(values) > _EXAMPLES else ""
     return f"{len(values):,}: {', '.join(values[:_EXAMPLES])}{more}"
-
-
-def _phrases(report: BuildReport) -> str:
-    """How many phrases there are, which rows and phrases were dropped, and what a model did not write."""
-    found = report.phrases
-    if found is None:
-        return ""
-    told = f"{found.phrases:,} of {counted(found.tools, 'tool')}"
-    if found.dropped:
-        told += "; dropped, see the report: " + ", ".join(f"{count:,} {why}" for why, count in found.dropped.items())
-    if not (found.failed or found.stopped):
-        return told
-    why = f": {found.stopped}" if found.stopped else ""
-    return f"{told}; {counted(found.failed, 'tool')} without an answer of the model{why}; the next build asks for them again"
 
 
 def _findings(found: FindingsReport, store: Path) -> dict[str, str]:
@@ -151,20 +136,17 @@ def sync(
         findings=findings or read_record(store).policy,
     )
     report = sync_sources(plan, allowed_models=allowed_models)
-    _show_sync(report, store, as_json=as_json)
-    if report.kept:
-        raise typer.Exit(_UNREAD)
-
-
-def _show_sync(report: SyncReport, store: Path, *, as_json: bool) -> None:
     told = report.to_json()
     if as_json:
-        return print_json(told)
-    outcome = "Unchanged" if report.snapshot_id == report.previous_id else "[bold green]Published[/]"
-    counts = f"{len(report.added):,} added, {len(report.changed):,} changed, {len(report.removed):,} removed"
-    say(f"{outcome}: snapshot [bold]{plain(report.snapshot_id)}[/]: {report.tools:,} tools, {counts}")
-    show_result({name: told[name] for name in ("added", "changed", "removed", "kept")}, _SHOWN)
-    show_facts(_findings(report.build.findings, store))
+        print_json(told)
+    else:
+        outcome = "Unchanged" if report.snapshot_id == report.previous_id else "[bold green]Published[/]"
+        counts = f"{len(report.added):,} added, {len(report.changed):,} changed, {len(report.removed):,} removed"
+        say(f"{outcome}: snapshot [bold]{plain(report.snapshot_id)}[/]: {report.tools:,} tools, {counts}")
+        show_result({name: told[name] for name in ("added", "changed", "removed", "kept")}, _SHOWN)
+        show_facts(_findings(report.build.findings, store))
+    if report.kept:
+        raise typer.Exit(_UNREAD)
 
 
 _DESCRIPTION_CHARS = 300
@@ -185,41 +167,45 @@ def show(
     from retrieval.snapshot.reader import open_snapshot
 
     snapshot = open_snapshot(store)
-    keys, text = _keys(snapshot, entity), entity.strip()
+    keys, text = [key for key in (entity, f"tool:{entity}") if snapshot.find_node(key) is not None][:1], entity.strip()
+    kinds, name = snapshot.manifest.counts.nodes, canonical_name(entity, snapshot.abbreviations)
+    if not keys:
+        keyed = (f"{kind}:{name}" for kind in kinds if kind != "tool")
+        found = [key for key in keyed if snapshot.find_node(key) is not None]
+        named = [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]  # also by a synonym or an alias
+        keys = list(dict.fromkeys((*found, *named)))
     matches = [match for match in snapshot.value_shapes.match(text) if match.text == text]
     if not keys and not matches:
-        problem = "the graph has no node with this name"
-        raise NotFoundError(problem, subject=entity, remedy=_alternatives(snapshot, entity))
+        names = {snapshot.node_key(number).partition(":")[2] for number in range(sum(kinds.values()))}
+        near = get_close_matches(name, sorted(names), n=_MAX_ALTERNATIVES)
+        problem, remedy = "the graph has no node with this name", "Try `egotools search` with the same words"
+        if near:
+            remedy = f"Is it {' or '.join(map(repr, near))}"
+        raise NotFoundError(problem, subject=entity, remedy=remedy)
     engine = Engine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
     most = _ALL if every else _JSON if as_json else _SCREEN
     nodes = [(_to_json(snapshot, ego), ego) for ego in (engine.neighbors(key, limit=most) for key in keys)]
-    values = [_match_to_json(snapshot, match) for match in matches]
+    names_of_use = ("parameter", "output", "entity", "source")
+    values = [
+        {
+            "value": match.text,
+            "pattern": match.shape.pattern,
+            "kind": match.shape.kind,
+            "specificity": match.specificity,
+            "entities": list(match.entities),
+            "parameters": [
+                {"tool_id": snapshot.tool_id(use.tool), **{each: getattr(use, each) for each in names_of_use}}
+                for use in match.uses
+            ],
+        }
+        for match in matches
+    ]
     if as_json:
         return print_json({"snapshot_id": snapshot.id, "nodes": [row for row, _ in nodes], "values": values})
     for row, ego in nodes:
         _show_node(row, ego, every=every)
     for value in values[:most]:
         show_result(value, most)
-
-
-def _keys(snapshot: Snapshot, entity: str) -> list[str]:
-    """The keys of every node that a tool id, a node key, or a name in any of its forms may mean."""
-    for key in (entity, f"tool:{entity}"):
-        if snapshot.find_node(key) is not None:
-            return [key]
-    name = canonical_name(entity, snapshot.abbreviations)
-    keyed = [f"{kind}:{name}" for kind in snapshot.manifest.counts.nodes if kind != "tool"]
-    found = [key for key in keyed if snapshot.find_node(key) is not None]
-    named = [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]  # also by a synonym or an alias
-    return list(dict.fromkeys((*found, *named)))
-
-
-def _alternatives(snapshot: Snapshot, entity: str) -> str:
-    """The remedy for a name that no node has: names that differ by a few letters."""
-    count = sum(snapshot.manifest.counts.nodes.values())
-    names = {snapshot.node_key(number).partition(":")[2] for number in range(count)}
-    near = get_close_matches(canonical_name(entity, snapshot.abbreviations), sorted(names), n=_MAX_ALTERNATIVES)
-    return f"Is it {' or '.join(map(repr, near))}" if near else "Try `egotools search` with the same words"
 
 
 def _show_node(row: dict[str, Any], ego: EgoGraph, *, every: bool) -> None:
@@ -242,7 +228,11 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
     center = ego.center
     number = snapshot.find_node(center.key)
     node = snapshot.nodes[number] if number is not None else None
-    names = ("head", "predicate", "tail", "confidence")
+    edges = []
+    for each in ego.edges:
+        places = sorted({f"{place.tool_id} {place.field}" for place in each.provenance})
+        ends = {"head": each.head, "predicate": each.predicate, "tail": each.tail, "confidence": each.confidence}
+        edges.append({**ends, "evidence": ", ".join(places[:_MAX_PLACES]), "phrase": each.phrase})
     row: dict[str, Any] = {
         "key": center.key,
         "type": center.type,
@@ -250,10 +240,7 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
         "degree": center.degree,
         "forms": node.surface_forms if node else (),
         "aliases": node.aliases if node else (),
-        "edges": [
-            {**{name: getattr(each, name) for name in names}, "evidence": _evidence(each), "phrase": each.phrase}
-            for each in ego.edges
-        ],
+        "edges": edges,
         "hidden_edges": ego.total_degree - len(ego.edges),
     }
     if center.tool_id:
@@ -262,25 +249,6 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
         if PHRASES in tool.metadata:
             row["phrases"] = tool.metadata[PHRASES]
     return row
-
-
-def _evidence(edge: GraphEdge) -> str:
-    return ", ".join(sorted({f"{place.tool_id} {place.field}" for place in edge.provenance})[:_MAX_PLACES])
-
-
-def _match_to_json(snapshot: Snapshot, match: ShapeMatch) -> dict[str, Any]:
-    names = ("parameter", "output", "entity", "source")
-    return {
-        "value": match.text,
-        "pattern": match.shape.pattern,
-        "kind": match.shape.kind,
-        "specificity": match.specificity,
-        "entities": list(match.entities),
-        "parameters": [
-            {"tool_id": snapshot.tool_id(use.tool), **{name: getattr(use, name) for name in names}}
-            for use in match.uses
-        ],
-    }
 
 
 def export(
@@ -330,8 +298,10 @@ def diff(
 
     The exit code is 0 when the snapshots are equal, and 17 when they differ.
     """
+    from ingest.trust.examine import findings_of
     from retrieval.snapshot.reader import open_snapshot
     from retrieval.snapshot.snapshot_diff import diff_snapshots
+    from services.jobs.build import as_read
 
     if not old.strip() or (new is not None and not new.strip()):
         remedy = "A variable of the shell may not be set; name a store, the folder of a snapshot, or an id"
@@ -339,7 +309,14 @@ def diff(
     before = open_snapshot(store) if new is None else _open(old, store)
     after = _open(old if new is None else new, store)
     found = diff_snapshots(before, after)
-    findings = _new_findings(before, after, found)
+    # As a build examines documents: what was added or changed, compared with the snapshot before.
+    ids = {*found.tools.added, *(tool.id for tool in found.tools.changed)}
+    findings: list[Finding] = []
+    if ids:
+        tools = [as_read(after.tool(number)) for number in range(after.tool_count)]
+        earlier = (as_read(before.tool(number)) for number in range(before.tool_count))
+        known = {tool.id: tool for tool in earlier if tool.id in ids}
+        findings = findings_of([tool for tool in tools if tool.id in ids], known, beside=tools)
     told = {**found.to_json(), "findings": [finding.to_json() for finding in findings]}
     if as_json:
         print_json(told)
@@ -351,25 +328,8 @@ def diff(
         raise typer.Exit(DIFFERENT)
 
 
-def _new_findings(before: Snapshot, after: Snapshot, found: SnapshotDiff) -> list[Finding]:
-    """The findings in tools that were added or changed, compared with the snapshot before: of documents, as a build examines them."""
-    from ingest.trust.examine import findings_of
-    from services.jobs.build import as_read
-
-    ids = {*found.tools.added, *(tool.id for tool in found.tools.changed)}
-    if not ids:
-        return []
-    tools = [as_read(after.tool(number)) for number in range(after.tool_count)]
-    old = (as_read(before.tool(number)) for number in range(before.tool_count))
-    new = [tool for tool in tools if tool.id in ids]
-    return findings_of(new, {tool.id: tool for tool in old if tool.id in ids}, beside=tools)
-
-
 def _open(name: str, store: Path) -> Snapshot:
-    """Open a snapshot by the path of a store or of its folder, or by the beginning of its id in the store.
-
-    :raises NotFoundError: when there is none; InvalidArgumentError when several ids begin so.
-    """
+    """Open a snapshot by the path of a store or of its folder, or by the beginning of its id in the store."""
     from retrieval.snapshot.publish import SNAPSHOTS
     from retrieval.snapshot.reader import open_snapshot
 
@@ -387,12 +347,7 @@ def _open(name: str, store: Path) -> Snapshot:
     return open_snapshot(store / SNAPSHOTS / found[0])
 
 
-_KEYS = {
-    "entity_types": "ontology",
-    "predicates": "ontology",
-    "rules": "server",
-    "catalogs": "server",
-}
+_KEYS = {"entity_types": "ontology", "predicates": "ontology", "rules": "server", "catalogs": "server"}
 """Key at the left margin of a YAML file that neither is a sources file nor an overlay → what the file is."""
 
 
@@ -409,9 +364,23 @@ def validate(
 
     The exit code is 5 for faults of a file of settings, 4 for rejected records of documents, 6 for a damaged snapshot.
     """
+    from ingest.overlay.overlay_file import is_overlay_file
+    from ingest.sources import read_catalog
+    from ingest.sources.sources_file import is_sources_file
+    from retrieval.ranking.weights import weights_of
+    from retrieval.snapshot.manifest import MANIFEST
+    from retrieval.snapshot.reader import open_snapshot
+
     named: defaultdict[str, list[str]] = defaultdict(list)
-    for path in paths:
-        named[_kind(Path(path))].append(path)
+    for name in paths:
+        path = Path(name)
+        if (path / "CURRENT").is_file() or (path / MANIFEST).is_file():
+            kind = "snapshot"
+        elif is_sources_file(path):
+            kind = "sources"
+        else:
+            kind = "overlays" if is_overlay_file(path) else _KEYS.get(_key(path), "documents")
+        named[kind].append(name)
     summaries: dict[str, Any] = {}
     faults: list[tuple[str, str]] = []
     for kind in ("ontology", "sources", "overlays", "server"):
@@ -421,9 +390,15 @@ def validate(
             faults += found
     rejected: list[tuple[str, str]] = []
     if named["documents"]:
-        summaries["documents"], rejected = _check_documents(named["documents"])
+        catalog = read_catalog(named["documents"])
+        counts = {"tools": len(catalog.tools), "rejected": len(catalog.rejected)}
+        summaries["documents"] = {**counts, **catalog.rejected_by_reason()}
+        rejected = [(each.subject, f"{each.reason}: {each.detail}") for each in catalog.rejected]
     for store in named["snapshot"]:
-        summaries["snapshot"] = _check_snapshot(Path(store))
+        snapshot = open_snapshot(Path(store), verify=True)  # every hash
+        weights_of(snapshot)  # names and ranges; the manifest itself is checked for its form only
+        files = len(snapshot.manifest.files)
+        summaries["snapshot"] = {"snapshot_id": snapshot.id, "files": files, "tools": snapshot.tool_count}
     if as_json:
         findings = [{"where": where, "problem": problem} for where, problem in (*faults, *rejected)]
         print_json({**summaries, "findings": findings})
@@ -434,21 +409,6 @@ def validate(
             say(plain(f"{name}: " + ", ".join(f"{key} {value}" for key, value in summary.items())))
     if faults or rejected:
         raise typer.Exit(OntologyError.exit_code if faults else CatalogError.exit_code)
-
-
-def _kind(path: Path) -> str:
-    """What a path is."""
-    from ingest.overlay.overlay_file import is_overlay_file
-    from ingest.sources.sources_file import is_sources_file
-    from retrieval.snapshot.manifest import MANIFEST
-
-    if (path / "CURRENT").is_file() or (path / MANIFEST).is_file():
-        return "snapshot"
-    if is_sources_file(path):
-        return "sources"
-    if is_overlay_file(path):
-        return "overlays"
-    return _KEYS.get(_key(path), "documents")
 
 
 def _key(path: Path) -> str:
@@ -476,28 +436,3 @@ def _faults(kind: str, path: Path) -> list[tuple[str, str]]:
 
     _, found = {"ontology": check_ontology, "sources": check_sources, "overlays": check_overlay}[kind](path)
     return [(f"{path}:{each.line}", f"{each.problem}. {each.remedy}".strip(" .")) for each in found]
-
-
-def _check_documents(addresses: Sequence[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """The counts of a catalogue, and its rejected records.
-
-    :raises CatalogError: when no tool can be read at all.
-    """
-    from ingest.sources import read_catalog
-
-    catalog = read_catalog(addresses)
-    summary = {"tools": len(catalog.tools), "rejected": len(catalog.rejected), **catalog.rejected_by_reason()}
-    return summary, [(each.subject, f"{each.reason}: {each.detail}") for each in catalog.rejected]
-
-
-def _check_snapshot(store: Path) -> dict[str, str | int]:
-    """Open a snapshot and check every hash.
-
-    :raises SnapshotError: for a file that differs, with its name.
-    """
-    from retrieval.ranking.weights import weights_of
-    from retrieval.snapshot.reader import open_snapshot
-
-    snapshot = open_snapshot(store, verify=True)
-    weights_of(snapshot)  # names and ranges; the manifest itself is checked for its form only
-    return {"snapshot_id": snapshot.id, "files": len(snapshot.manifest.files), "tools": snapshot.tool_count}

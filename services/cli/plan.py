@@ -18,6 +18,7 @@ import typer
 from pydantic import ValidationError
 from typer import Argument, Option
 
+from egotools import Client
 from egotools.calling.invoker import ToolInvoker
 from egotools.values import ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
@@ -132,7 +133,14 @@ def plan(
     tools = (server, store, allowed_models)
     if execute:
         return _execute(asked, calling, tools, yes=yes, as_json=as_json)
-    found = _planned(asked, *tools)
+    if server:
+        with Client(server) as client:
+            found = client.plan(**asked)
+    else:
+        from retrieval.engine import open_engine
+        from retrieval.query.request import PlanRequest
+
+        found = open_engine(store, allowed_models=allowed_models).plan(PlanRequest(**asked))
     return print_json(asdict(found)) if as_json else _show(found)
 
 
@@ -149,44 +157,45 @@ def _answer(
     options: DomainOptions,
     endpoint: ChatEndpoint,
     calling: CallOptions,
-    where: dict[str, Any],
+    where: dict[str, Any],  # arguments of :func:`walk`: server, store, journal, dry_run
     *,
     yes: bool,
     replay: bool,
     as_json: bool,
 ) -> None:
-    """Answer a request under a domain.
-
-    :param where: arguments of :func:`walk`: its server, store, journal and whether it is a dry run.
-    """
-    from planners.calls.tool_access import CallLimits
+    """Answer a request under a domain."""
     from planners.query.domain import read_domain
 
-    schema, day = read_domain(domain), _day(options.today)
+    schema = read_domain(domain)
+    try:
+        day = date.fromisoformat(options.today) if options.today else date.today()
+    except ValueError:
+        problem = f"{options.today!r} is no day"
+        raise InvalidArgumentError(problem, subject="--today", remedy="Write YYYY-MM-DD") from None
     if options.data is not None:
-        _refresh(options, day)
+        from planners.personal import PersonalData, refresh_index
+
+        for fault in refresh_index(PersonalData.below(options.data, zone=options.zone), options.index, today=day):
+            tell(f"[yellow]not read[/] {plain(fault.subject)}: {plain(fault.problem)}")
     if replay:
         walked = replay_walk(schema, where["journal"])
     else:
         access = calling.access(DOMAIN_MODULES.get(schema.name, ()), yes=yes)
         graph = read_graph(options.graph, schema) if options.graph is not None else None
-        model = None
-        if options.parser.startswith("llm") and graph is None:
-            model = open_chat(endpoint, needed_by="--parser llm.v1")
+        by_model = options.parser.startswith("llm") and graph is None
         asked = Walk(
             request=request,
             domain=schema,
             graph=graph,
             today=day,
             parser=options.parser,
-            model=model,
+            model=open_chat(endpoint, needed_by="--parser llm.v1") if by_model else None,
             best_effort=options.best_effort,
         )
         limits = CallLimits(calls=options.max_calls, seconds=options.max_seconds)
         if not as_json:
-            tell(
-                f"[dim]Over the tools of {plain(where['server'] or where['store'])}, by the domain {plain(schema.name)}.[/]"
-            )
+            over = where["server"] or where["store"]
+            tell(f"[dim]Over the tools of {plain(over)}, by the domain {plain(schema.name)}.[/]")
         with _personal(schema.name, options.index):
             walked = asyncio.run(walk(asked, access, ask_at_terminal(), limits=limits, **where))
     if as_json:
@@ -197,55 +206,24 @@ def _answer(
         raise typer.Exit(ToolCallError.exit_code)
 
 
-def _refresh(options: DomainOptions, today: date) -> None:
-    """Bring the index of personal data up to date, and say what could not be read."""
-    from planners.personal import PersonalData, refresh_index
-
-    data = PersonalData.below(options.data or Path(), zone=options.zone)
-    for fault in refresh_index(data, options.index, today=today):
-        tell(f"[yellow]not read[/] {plain(fault.subject)}: {plain(fault.problem)}")
-
-
 def _personal(domain: str, index: Path) -> AbstractContextManager[None]:
+    if domain != "personal":
+        return nullcontext()
     from planners.personal import index_in_use
 
-    return index_in_use(index) if domain == "personal" else nullcontext()
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text) if text else date.today()
-    except ValueError:
-        raise InvalidArgumentError(f"{text!r} is no day", subject="--today", remedy="Write YYYY-MM-DD") from None
-
-
-def _planned(asked: dict[str, Any], server: str, store: Path, allowed_models: Sequence[str]) -> ToolPlan:
-    if server:
-        from egotools import Client
-
-        with Client(server) as client:
-            return client.plan(**asked)
-    from retrieval.engine import open_engine
-    from retrieval.query.request import PlanRequest
-
-    return open_engine(store, allowed_models=allowed_models).plan(PlanRequest(**asked))
+    return index_in_use(index)
 
 
 def _execute(
     asked: Mapping[str, Any],
     options: CallOptions,
-    where: tuple[str, Path, Sequence[str]],
+    where: tuple[str, Path, Sequence[str]],  # the server, the store, and the encoders that it may name
     *,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Plan and make the calls.
-
-    :param asked: arguments of :meth:`egotools.AsyncClient.plan`.
-    :param where: the server, the store, and the encoders that it may name.
-    """
+    """Plan, with the arguments of :meth:`egotools.AsyncClient.plan`, and make the calls."""
     from planners.calls.execute_plan import execute_plan, planned_tools
-    from planners.calls.tool_access import CallLimits
 
     access, ask = options.access(yes=yes), ask_at_terminal()
     observe: Callable[[StepCall], object] = (lambda call: None) if as_json else _show_call
@@ -260,35 +238,32 @@ def _execute(
 
     plan, execution = asyncio.run(made())
     if as_json:
-        print_json({"plan": asdict(plan), "execution": _execution_json(execution)})
+        calls = [
+            {
+                "step": call.step.number,
+                "tool_id": call.step.tool_id,
+                **asdict(call.given),
+                "ok": call.ok,
+                "status": call.answer.status if call.answer else "",
+                "body": call.answer.body if call.answer else None,
+                "error": (error := call.error)
+                and {"code": error.code, "reason": error.reason, "problem": error.message},
+            }
+            for call in execution.calls
+        ]
+        told = {
+            "outcome": execution.outcome,
+            "calls": calls,
+            "remaining": [each.number for each in execution.remaining],
+        }
+        told["open_inputs"] = [asdict(each) for each in execution.open_inputs]
+        print_json({"plan": asdict(plan), "execution": told})
     elif execution.calls and execution.remaining:
         left = ", ".join(f"{step.number} {step.tool_id}" for step in execution.remaining)
         say(f"[yellow]not called[/]: {plain(left)}")
     failed = _execution_error(execution)
     if failed is not None:
         raise failed
-
-
-def _execution_json(execution: PlanExecution) -> dict[str, Any]:
-    calls = [
-        {
-            "step": call.step.number,
-            "tool_id": call.step.tool_id,
-            **asdict(call.given),
-            "ok": call.ok,
-            "status": call.answer.status if call.answer else "",
-            "body": call.answer.body if call.answer else None,
-            "error": call.error
-            and {"code": call.error.code, "reason": call.error.reason, "problem": call.error.message},
-        }
-        for call in execution.calls
-    ]
-    return {
-        "outcome": execution.outcome,
-        "calls": calls,
-        "remaining": [step.number for step in execution.remaining],
-        "open_inputs": [asdict(each) for each in execution.open_inputs],
-    }
 
 
 def _execution_error(execution: PlanExecution) -> EgotoolsError | None:
@@ -361,22 +336,15 @@ _PARSING = ThreadPoolExecutor(2, "parse")  # their own, so that a long sentence 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """A request under a domain.
-
-    :param graph: None: the parser makes it of the request.
-    :param today: the day against which date words are read.
-    :param parser: its versioned name.
-    :param model: of a parser that needs one.
-    :param best_effort: whether what the parser does not understand is left out, and said, instead of refused.
-    """
+    """A request under a domain."""
 
     request: str
     domain: Domain
-    graph: QueryGraph | None
-    today: date
+    graph: QueryGraph | None  # None: the parser makes it of the request
+    today: date  # against which date words are read
     parser: str = "rules.v1"
-    model: ChatModel | None = None
-    best_effort: bool = False
+    model: ChatModel | None = None  # of a parser that needs one
+    best_effort: bool = False  # whether what the parser does not understand is left out, and said, instead of refused
 
     def same_run(self) -> dict[str, Any]:
         """What a journal's run must agree in."""
@@ -397,24 +365,17 @@ class Walk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walked:
-    """What came of it.
-
-    :param parsed: the graph, and what the parser says of it.
-    :param execution: JSON values of the executor's result; None in a dry run.
-    """
+    """What came of it."""
 
     parsed: ParsedRequest
     choices: tuple[Choice, ...]
     said: tuple[str, ...]
-    execution: dict[str, Any] | None = None
+    execution: dict[str, Any] | None = None  # JSON values of the executor's result; None in a dry run
     account: RunAccount | None = None
 
 
 def read_graph(path: Path, domain: Domain) -> QueryGraph:
-    """Read a graph from a JSON file.
-
-    :raises InvalidArgumentError: when it is none, with every fault that it has under the domain.
-    """
+    """Read a graph from a JSON file; InvalidArgumentError when it is none, with every fault that it has under the domain."""
     remedy = "Correct the graph"
     try:
         graph = QueryGraph.model_validate(json.loads(read_bounded(path).decode("utf-8")))
@@ -435,27 +396,32 @@ async def walk(
     access: ToolAccess,
     ask: Ask,
     *,
-    server: str,
+    server: str,  # address of a running one; empty: the store is served on loopback in this process
     store: Path,
     limits: CallLimits,
-    journal: Path | None,
+    journal: Path | None,  # None: nothing is written
     dry_run: bool,
 ) -> Walked:
-    """Execute a request, or in a dry run choose its tools and call none.
-
-    :param server: address of a running server; empty: the store is served on loopback in this process.
-    :param journal: None: nothing is written.
-    """
+    """Execute a request. In a dry run choose the tools that may be called, of each edge both directions, of each variable its lookup."""
     async with tools_client(server, store) as client, access.calling(ask, limits) as invoker:
         finder = ToolFinder(client)
         if dry_run:
-            return await _chosen(asked, finder, invoker)
+            parsed, said = asked.parsed(), list[str]()
+            resolver, graph = ToolResolver(asked.domain, finder, invoker, said=said.append), parsed.graph
+            steps: list[Step | str] = [graph.vars[var] for var in graph.vars if graph.filters_of(var)]
+            for edge in graph.edges:
+                ends = graph.vars[edge.source], graph.vars[edge.target]
+                steps += [Step(ends[0], edge.edge, ends[1], True), Step(ends[1], edge.edge, ends[0], False)]
+            for step in dict.fromkeys(steps):
+                if not isinstance(step, str) or asked.domain.types[step].lookup is not None:
+                    await resolver.choice(step)
+            return Walked(parsed=parsed, choices=resolver.choices, said=tuple(said))
         if journal is None:
             return await _executed(asked, asked.parsed(), finder, invoker)
         with open_run_journal(journal) as kept:
-            parsed, steps = _begun(asked, kept), Steps(kept, faults="retried")
+            parsed, steps_of = _begun(asked, kept), Steps(kept, faults="retried")
             repeat = always if access.policy.confirmed else ask
-            recorded = RecordedFinder(finder, steps), RecordedInvoker(invoker, steps, repeat=repeat)
+            recorded = RecordedFinder(finder, steps_of), RecordedInvoker(invoker, steps_of, repeat=repeat)
             walked = await _executed(asked, parsed, *recorded, kept)
             kept.append("run_ended", answer=_answer_of(walked))
             return walked
@@ -482,10 +448,7 @@ def replay_walk(domain: Domain, path: Path) -> Walked:
 
 
 def _header(journal: RunJournal) -> Mapping[str, Any] | None:
-    """What the journal's run was begun with; None of an empty journal.
-
-    :raises InvalidArgumentError: when it is the journal of another command.
-    """
+    """What the journal's run was begun with; None of an empty journal."""
     header = next((record.data for record in journal.records if record.kind == "run_begun"), None)
     if header is not None and not {"graph", "request", "today", "notes"} <= header.keys():
         problem, remedy = "it is the journal of another command", "Give a new file"
@@ -494,10 +457,7 @@ def _header(journal: RunJournal) -> Mapping[str, Any] | None:
 
 
 def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
-    """Return the graph of a journal's run; of an empty journal begin the run.
-
-    :raises InvalidArgumentError: when the journal is of another run.
-    """
+    """Return the graph of a journal's run, which must be this one; of an empty journal begin the run."""
     header = _header(journal)
     if header is None:
         parsed = asked.parsed()
@@ -518,31 +478,10 @@ def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
     return ParsedRequest(known, tuple(header["notes"]), tuple(header.get("left_out", ())))
 
 
-async def _chosen(asked: Walk, finder: Finder, invoker: ToolInvoker) -> Walked:
-    """Choose the tools that an execution may call: of each edge both directions, of each variable its lookup."""
-    parsed, said = asked.parsed(), list[str]()
-    resolver, graph = ToolResolver(asked.domain, finder, invoker, said=said.append), parsed.graph
-    steps: list[Step | str] = [graph.vars[var] for var in graph.vars if graph.filters_of(var)]
-    for edge in graph.edges:
-        ends = graph.vars[edge.source], graph.vars[edge.target]
-        steps += [Step(ends[0], edge.edge, ends[1], True), Step(ends[1], edge.edge, ends[0], False)]
-    for step in dict.fromkeys(steps):
-        if not isinstance(step, str) or asked.domain.types[step].lookup is not None:
-            await resolver.choice(step)
-    return Walked(parsed=parsed, choices=resolver.choices, said=tuple(said))
-
-
 async def _executed(
-    asked: Walk,
-    parsed: ParsedRequest,
-    finder: Finder,
-    invoker: ToolInvoker,
-    journal: RunJournal | None = None,
+    asked: Walk, parsed: ParsedRequest, finder: Finder, invoker: ToolInvoker, journal: RunJournal | None = None
 ) -> Walked:
-    """Execute a graph.
-
-    :param journal: of which the account is made.
-    """
+    """Execute a graph; the account is that of the journal."""
     from planners.dfs.executor import answer_graph
 
     said = list[str]()
@@ -563,7 +502,7 @@ def show_walk(walked: Walked) -> None:
     """Print the graph, why each tool, the calls, the answer, and what is missing."""
     parsed, graph, found = walked.parsed, walked.parsed.graph, walked.execution
     left_out = plain(" ".join(parsed.left_out))
-    if left_out:  # first: the answer is to another request
+    if left_out:  # the first line, because the answer is to another request
         say(f"[yellow]left out[/]: {left_out}")
     say(f"[bold]Graph[/] {plain(f'{graph.action} {graph.return_mode}: {graph.return_var}')}")
     lines = [f"{edge.source} {edge.edge} {edge.target}" for edge in graph.edges]
@@ -643,16 +582,9 @@ def walk_to_json(walked: Walked) -> dict[str, Any]:
 
 
 def walk_plan(
-    domains: Mapping[str, Domain],
-    access: ToolAccess,
-    open_client: OpenClient,
-    *,
-    limits: CallLimits,
+    domains: Mapping[str, Domain], access: ToolAccess, open_client: OpenClient, *, limits: CallLimits
 ) -> Plan:
-    """Return the planner of the page: each step is an event.
-
-    :param domains: by name, the default first.
-    """
+    """Return the planner of the page, over domains by name, the default first: each step is an event."""
     from planners.dfs.executor import answer_graph
     from planners.query import load_parser
     from services.web.live_runs import in_thread, observed

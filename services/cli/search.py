@@ -61,10 +61,7 @@ _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
 @asynccontextmanager
 async def server_address(server: str, store: Path, allowed_models: Sequence[str] = ()) -> AsyncIterator[str]:
-    """Yield the address of a server.
-
-    :param server: address of a running one; empty: the store is served on loopback in this process meanwhile.
-    """
+    """Yield the address of a running server; of none, the store is served on loopback in this process meanwhile."""
     if server:
         yield server
         return
@@ -87,10 +84,7 @@ async def server_address(server: str, store: Path, allowed_models: Sequence[str]
 async def tools_client(
     server: str, store: Path, allowed_models: Sequence[str] = (), **options: Any
 ) -> AsyncIterator[AsyncClient]:
-    """Yield a client of :func:`server_address`.
-
-    :param options: those of :class:`egotools.AsyncClient`.
-    """
+    """Yield a client of :func:`server_address`, with the options of :class:`egotools.AsyncClient`."""
     async with server_address(server, store, allowed_models) as address, AsyncClient(address, **options) as client:
         yield client
 
@@ -116,12 +110,22 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the tools that a request needs, with a line that explains each."""
-    most, auto_k = _read_k(k)
+    word, _, given = k.partition(":")
+    auto_k = word == "auto"
+    try:
+        most = int((given or _MAX_AUTO_K) if auto_k else k)
+    except ValueError:
+        problem, remedy = f"{k!r} is no number of tools", "Write 10, auto or auto:40"
+        raise InvalidArgumentError(problem, subject="-k", remedy=remedy) from None
+    allowed: dict[str, tuple[str, ...]] = {}
+    for text in filters or []:
+        for key, value in read_pairs([text], "--filter", "KEY").items():
+            allowed[key] = (*allowed.get(key, ()), value)
     asked = Query(
         query,
         k=most,
         preset=preset,
-        filters=_read_filters(filters or []),
+        filters=allowed,
         auto_k=auto_k,
         done=tuple(done or ()),
         have=read_pairs(have or [], "--have"),
@@ -132,31 +136,22 @@ def search(
         budget_tokens=budget,
         schema_format="openai" if budget else "none",
     )
-    response = _answer(asked, server, store, allowed_models)
-    if as_json:
-        print_json(_to_json(response))
+    if server:
+        started = time.perf_counter()
+        with Client(server) as client:
+            response = client.retrieve(**asdict(asked))
+        timings_ms = {**response.timings_ms, "round_trip": (time.perf_counter() - started) * 1e3}
+        response = replace(response, timings_ms=timings_ms)
     else:
-        _show(response, why=why)
-
-
-def _answer(asked: Query, server: str, store: Path, allowed_models: Sequence[str]) -> Response:
-    """Search through a running server, whose timings also have the round trip; without one, the store in this process."""
-    if not server:
         from retrieval.engine import open_engine
         from retrieval.query.request import Request
         from services.server.messages import tool_tokens
 
         engine = open_engine(store, allowed_models=allowed_models)
         size_of = partial(tool_tokens, engine, schema_format=asked.schema_format)
-        return engine.retriever(asked.preset).retrieve(Request(**asdict(asked), size_of=size_of))
-    started = time.perf_counter()
-    with Client(server) as client:
-        response = client.retrieve(**asdict(asked))
-    round_trip_ms = (time.perf_counter() - started) * 1e3
-    return replace(response, timings_ms={**response.timings_ms, "round_trip": round_trip_ms})
-
-
-def _to_json(response: Response) -> dict[str, Any]:
+        response = engine.retriever(preset).retrieve(Request(**asdict(asked), size_of=size_of))
+    if not as_json:
+        return _show(response, why=why)
     tools = [
         {
             **{name: getattr(tool, name) for name in _TOOL},
@@ -166,13 +161,15 @@ def _to_json(response: Response) -> dict[str, Any]:
         }
         for tool in response.tools
     ]
-    return {
-        **{name: getattr(response, name) for name in ("preset", "snapshot_id")},
+    told = {
+        "preset": response.preset,
+        "snapshot_id": response.snapshot_id,
         "tools": tools,
         "timings_ms": {stage: round(spent_ms, 3) for stage, spent_ms in response.timings_ms.items()},
         **{name: getattr(response, name) for name in ("fallbacks", "answerable_probability", "unanswerable")},
         "need_results": [asdict(each) for each in response.need_results],
     }
+    return print_json(told)
 
 
 def _show(response: Response, *, why: bool) -> None:
@@ -211,8 +208,7 @@ def show_doubts(answer: Response | ToolPlan) -> None:
 
 def format_reasons(tool_id: str, reasons: Reasons) -> str:
     """The words that matched, the edges that led to the tool, and which tools supply its inputs; at most two of each. What an overlay
-    file declares is followed by its name in parentheses.
-    """
+    file declares is followed by its name in parentheses."""
     node, found = f"tool:{tool_id}", dict[str, dict[str, None]]()
 
     def add(what: str, text: str, origin: str) -> None:
@@ -237,34 +233,8 @@ def format_reasons(tool_id: str, reasons: Reasons) -> str:
     return "; ".join(parts) or "near in text"
 
 
-def _read_k(text: str) -> tuple[int, bool]:
-    """Parse the option ``-k``: the maximum number of tools, and whether it is ``auto``: ``10``, ``auto`` (20), ``auto:40``.
-
-    :raises InvalidArgumentError: for another text.
-    """
-    word, _, most = text.partition(":")
-    auto = word == "auto"
-    try:
-        return int((most or _MAX_AUTO_K) if auto else text), auto
-    except ValueError:
-        problem, remedy = f"{text!r} is no number of tools", "Write 10, auto or auto:40"
-        raise InvalidArgumentError(problem, subject="-k", remedy=remedy) from None
-
-
-def _read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Parse filters from ``KEY=VALUE`` texts; a repeated key allows one more value."""
-    filters: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        for key, value in read_pairs([text], "--filter", "KEY").items():
-            filters[key] = (*filters.get(key, ()), value)
-    return filters
-
-
 def read_pairs(texts: Sequence[str], option: str, name: str = "NAME") -> dict[str, str]:
-    """Parse ``NAME=VALUE`` texts; of a repeated name the last one counts.
-
-    :raises InvalidArgumentError: for a text in another format.
-    """
+    """Parse ``NAME=VALUE`` texts, of a repeated name the last; InvalidArgumentError for a text in another format."""
     pairs = {}
     for text in texts:
         key, separator, value = text.partition("=")
@@ -301,10 +271,28 @@ def call(
     """
     given = {**_read_arguments(arguments), **_read_files(files or [])}
     access = calling.access(yes=yes)
-    found_tool = _of_server(server, tool) if server else _of_store(store, tool)
+    if server:
+        with Client(server) as client:
+            found_tool = client.get_tool(tool)
+    else:
+        from egotools.codec import read_value
+        from retrieval.snapshot.reader import open_snapshot
+        from services.server.messages import tool_message
+
+        snapshot = open_snapshot(store)
+        message = tool_message(snapshot.tool(snapshot.tool_number(tool)))
+        found_tool = read_value(Tool, message, schema_json="", snapshot_id=snapshot.id)
     refuse_unused(found_tool.call, found_tool.namespace, access.credentials)
     try:
-        request, text = _shown(*_request(found_tool, given, access, dry_run=dry_run))
+        base_url = access.server_of(found_tool)
+        of_tool: Any = {"namespace": found_tool.namespace, "server": base_url}
+        credentials = bound_credentials(found_tool.call, access.credentials, **of_tool)
+        asked: ToolRequest  # of an MCP tool the arguments are checked by what its server lists, when it is called
+        if found_tool.call.protocol == "mcp" and not dry_run:
+            asked = McpCall(session=found_tool.call.session, tool=found_tool.call.operation, arguments=given)
+        else:
+            asked = found_tool.request(given, server=base_url, credentials=credentials)
+        request, text = _shown(asked, base_url)
         if not as_json:
             say(plain(text))
         if dry_run:
@@ -327,35 +315,30 @@ def call(
         raise ToolCallError(problem, subject=tool, remedy="Read its answer")
 
 
-def _shown(request: ToolRequest, base_url: str = "") -> tuple[dict[str, Any], str]:
+def _shown(request: ToolRequest, base_url: str) -> tuple[dict[str, Any], str]:
     """Return the request as JSON values and as text for people; credentials are ``***``."""
     if isinstance(request, McpCall):
-        row = {"mcp_session": request.session, "tool": request.tool, "arguments": _plain(request.arguments)}
-        return row, _titled(f"MCP tool {request.tool}", row["arguments"])
-    if isinstance(request, AwsCall):
-        row = {"service": request.service, "operation": request.operation, "arguments": _plain(request.arguments)}
-        endpoint = f" at {base_url}" if base_url else ""
-        return row, _titled(f"AWS {request.service} {request.operation}{endpoint}", row["arguments"])
-    if isinstance(request, PythonCall):
-        row = {"function": request.function, "arguments": _plain(request.arguments)}
-        return row, _titled(f"Python {request.function}", row["arguments"])
-    http: Any = request
-    headers = [(name, value) for name, value in http.public_headers() if name.lower() not in _QUIET_HEADERS]
-    body = http.read().decode("utf-8", "replace")
-    shown = body if len(body) <= _MAX_SHOWN else f"{body[:_MAX_SHOWN]}… ({len(body):,} characters)"
-    lines = [f"{http.method} {http.public_url}", *(f"{name}: {value}" for name, value in headers)]
-    row = {"method": http.method, "url": http.public_url, "headers": dict(headers), "body": body}
-    return row, "\n".join([*lines, "", shown] if body else lines)
-
-
-def _titled(title: str, arguments: Any) -> str:
-    return f"{title}\n\n{json.dumps(arguments, ensure_ascii=False, indent=1)}"
+        row: dict[str, Any] = {"mcp_session": request.session, "tool": request.tool}
+        title = f"MCP tool {request.tool}"
+    elif isinstance(request, AwsCall):
+        row = {"service": request.service, "operation": request.operation}
+        title = f"AWS {request.service} {request.operation}" + (f" at {base_url}" if base_url else "")
+    elif isinstance(request, PythonCall):
+        row, title = {"function": request.function}, f"Python {request.function}"
+    else:
+        http: Any = request
+        headers = [(name, value) for name, value in http.public_headers() if name.lower() not in _QUIET_HEADERS]
+        body = http.read().decode("utf-8", "replace")
+        shown = body if len(body) <= _MAX_SHOWN else f"{body[:_MAX_SHOWN]}… ({len(body):,} characters)"
+        lines = [f"{http.method} {http.public_url}", *(f"{name}: {value}" for name, value in headers)]
+        row = {"method": http.method, "url": http.public_url, "headers": dict(headers), "body": body}
+        return row, "\n".join([*lines, "", shown] if body else lines)
+    row["arguments"] = _plain(request.arguments)
+    return row, f"{title}\n\n{json.dumps(row['arguments'], ensure_ascii=False, indent=1)}"
 
 
 def _shown_answer(answer: ToolAnswer, tool_id: str) -> dict[str, Any]:
-    """Return the answer as JSON values: whole (``body``, or ``body_base64`` of binary data), and as the ``text`` that models are shown
-    of it too: fenced, at most 64 KiB, with the ``flags`` of what could command a terminal or hides itself.
-    """
+    """Return the answer as JSON values: whole (``body``, or ``body_base64`` of binary data), and as the fenced ``text`` that models see."""
     shown = fence_answer(answer, tool_id=tool_id)
     row: dict[str, Any] = {"ok": answer.ok, "status": answer.status, "text": printable(shown.text)}
     if shown.flags:
@@ -377,18 +360,6 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
-def _request(tool: Tool, arguments: dict[str, Any], access: ToolAccess, *, dry_run: bool) -> tuple[ToolRequest, str]:
-    """Return the request that is shown, and the base URL that was given for it.
-
-    :raises ToolRequestError: when it cannot be made; the arguments of an MCP tool are checked by what its server lists, when it is called.
-    """
-    base_url = access.server_of(tool)
-    credentials = bound_credentials(tool.call, access.credentials, namespace=tool.namespace, server=base_url)
-    if tool.call.protocol == "mcp" and not dry_run:
-        return McpCall(session=tool.call.session, tool=tool.call.operation, arguments=arguments), base_url
-    return tool.request(arguments, server=base_url, credentials=credentials), base_url
-
-
 async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max_bytes: int, text: str) -> ToolAnswer:
     """Call a tool as the gateways do, but for retries: policy and consent first, an MCP tool as its server has it now.
 
@@ -399,7 +370,14 @@ async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max
     async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:
         if asked.effect != tool.effect:
             tell("Its server does not say any more that it does as little as the catalogue has it.")
-        _confirm(text)
+        if not sys.stdin.isatty():
+            problem = "this call may change something, and there is no terminal to confirm it"
+            give = "give --yes, or confirm at a terminal what a policy asks about"
+            raise InvalidArgumentError(
+                problem, subject="--yes", remedy=f"Look at the request with --dry-run, then {give}"
+            )
+        if not confirmed(text, "Send it?"):
+            raise InvalidArgumentError("the call was not confirmed; nothing was sent", subject="call")
         return True
 
     limits: dict[str, Any] = {"timeout_s": access.timeout_s, "max_bytes": max_bytes}
@@ -412,39 +390,6 @@ async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max
             protocols["python"] = PythonInvoker(access.modules, **limits)
         pipeline = CallPipeline(ProtocolInvoker(protocols), ask, access.policy, look_up=mcp.look_up)
         return await pipeline.invoke(tool, arguments)
-
-
-def _confirm(text: str) -> None:
-    """Ask whether the call shall be made.
-
-    :param text: the request, where it was not shown yet.
-    :raises InvalidArgumentError: when there is nobody to ask, or the answer is no.
-    """
-    if not sys.stdin.isatty():
-        problem = "this call may change something, and there is no terminal to confirm it"
-        remedy = (
-            "Look at the request with --dry-run, then give --yes, or confirm at a terminal what a policy asks about"
-        )
-        raise InvalidArgumentError(problem, subject="--yes", remedy=remedy)
-    if not confirmed(text, "Send it?"):
-        raise InvalidArgumentError("the call was not confirmed; nothing was sent", subject="call")
-
-
-def _of_store(store: Path, tool: str) -> Tool:
-    from egotools.codec import read_value
-    from retrieval.snapshot.reader import open_snapshot
-    from services.server.messages import tool_message
-
-    snapshot = open_snapshot(store)
-    found = snapshot.tool(snapshot.tool_number(tool))
-    return read_value(Tool, tool_message(found), schema_json="", snapshot_id=snapshot.id)
-
-
-def _of_server(server: str, tool: str) -> Tool:
-    from egotools import Client
-
-    with Client(server) as client:
-        return client.get_tool(tool)
 
 
 def _read_arguments(text: str) -> dict[str, Any]:
@@ -481,7 +426,7 @@ def _content(path: str, option: str, most: int) -> bytes:
 
 
 def _call_error(error: ClientError) -> EgotoolsError:
-    """Return the error of the command for one of the contract, with its exit code."""
+    """Return the error of the command for one of the contract."""
     if isinstance(error, MissingPackageError) and error.package in _EXTRAS:
         return MissingExtraError(error.package, extra=_EXTRAS[error.package])
     if error.code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED"):

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -35,10 +35,6 @@ from services.jobs.plans import (
 )
 
 if TYPE_CHECKING:
-    from planners.calls.tool_access import ToolAccess
-    from services.jobs.ask_parts import AskPlan
-    from services.rest.rest_server import RestSettings
-    from services.server.process import Beside
     from services.server.server import Server as OwnServer
 
 _MOST_CALLS, _MOST_S = 10_000, 300.0  # of a run of the page, as of the command plan
@@ -100,64 +96,46 @@ def serve(
             raise InvalidArgumentError("the page is served by one server", subject="--web", remedy="Leave --on out")
         return serve_on_ray(settings, store=single, catalogs=catalogs)
     served = {"": single} if catalogs is None else read_catalogs(catalogs)
-    beside = _beside(page, {tenant: entry.store for tenant, entry in served.items()}, calling)
-    serve_catalogs(served, settings, beside=beside)
-
-
-def _beside(options: PageOptions, stores: Mapping[str, Path], calling: CallOptions) -> Beside | None:
-    """Return what serves the page beside a server; None where none is wanted.
-
-    :param stores: tenant → folder of its store.
-    :param calling: of the runs of the page.
-    """
-    if calling != NO_CALL_OPTIONS and not (options.web and options.web_domain):
-        problem = "there are options for calls, and no page that makes any"
-        raise InvalidArgumentError(
-            problem, subject="--web-domain", remedy="Give --web and --web-domain, or leave them out"
+    if calling != NO_CALL_OPTIONS and not (page.web and page.web_domain):
+        problem, remedy = (
+            "there are options for calls, and no page that makes any",
+            "Give --web and --web-domain, or leave them out",
         )
-    if not options.web:
-        return None
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise InvalidArgumentError(problem, subject="--web-domain", remedy=remedy)
+    if page.web and (find_spec("starlette") is None or find_spec("uvicorn") is None):
         raise MissingExtraError("the page", extra="web")
 
     @asynccontextmanager
-    async def beside(server: OwnServer) -> AsyncIterator[None]:
+    async def beside(running: OwnServer) -> AsyncIterator[None]:
         from planners.calls.tool_access import CallLimits
         from planners.query.domain import read_domain
         from services.cli.plan import DOMAIN_MODULES, walk_plan
+        from services.jobs.ask_parts import AskPlan
+        from services.server.query_model import query_endpoint
         from services.web.web_page import WebSettings, client_maker, serve_web
 
-        domains = {Path(name).stem: read_domain(name) for name in options.web_domain}
+        domains = {Path(name).stem: read_domain(name) for name in page.web_domain}
         shipped = [module for domain in domains.values() for module in DOMAIN_MODULES.get(domain.name, ())]
         limits = CallLimits(calls=_MOST_CALLS, seconds=_MOST_S)
-        plan = walk_plan(domains, calling.access(shipped), client_maker(server), limits=limits) if domains else None
-        settings = WebSettings(
-            host=options.web_host,
-            port=options.web_port,
-            names=(options.web_name,) * bool(options.web_name),
+        plan = walk_plan(domains, calling.access(shipped), client_maker(running), limits=limits) if domains else None
+        ask = AskPlan(graph="")  # by rules where the server has no model
+        if model := running.settings.query_model:
+            name, url = query_endpoint(model)
+            ask = AskPlan(graph="", chat=open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page"))
+        shown = WebSettings(
+            host=page.web_host,
+            port=page.web_port,
+            names=(page.web_name,) * bool(page.web_name),
             plan=plan,
             domains=list(domains),
-            ask=_ask_plan(server.settings.query_model),
+            ask=ask,
         )
-        async with serve_web(server, stores, settings) as address:
+        stores = {tenant: entry.store for tenant, entry in served.items()}
+        async with serve_web(running, stores, shown) as address:
             tell(plain(f"The page is at {address}"))
             yield
 
-    return beside
-
-
-def _ask_plan(model: str) -> AskPlan:
-    """Return how questions of the page are answered: by the model that the server has, else by rules.
-
-    :param model: ``openai:MODEL@BASE_URL``; empty: none.
-    """
-    from services.jobs.ask_parts import AskPlan
-    from services.server.query_model import query_endpoint
-
-    if not model:
-        return AskPlan(graph="")
-    name, url = query_endpoint(model)
-    return AskPlan(graph="", chat=open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page"))
+    serve_catalogs(served, settings, beside if page.web else None)
 
 
 _PLACE = HttpPlace()
@@ -175,34 +153,27 @@ def rest(
         raise MissingExtraError("egotools rest", extra="rest")
     if server_ca is not None and not server:
         raise InvalidArgumentError("a store is served without TLS", subject="--server-ca", remedy="Leave it out")
-    from services.rest.rest_server import RestSettings
+    from services.http.http_server import until_signal
+    from services.rest.rest_server import RestSettings, serve_rest
+    from services.server.calls import configure_logging
     from services.server.settings import ServerSettings
 
     settings = RestSettings(**asdict(place), server_ca=server_ca, limits=ServerSettings.from_env())
-    asyncio.run(_serve_rest(server, store, settings, ready_file))
 
+    async def serving() -> None:
+        configure_logging(logging.getLevelName(logging.getLogger().level))
+        async with server_address(server, store) as target, serve_rest(target, settings) as url:
 
-async def _serve_rest(server: str, store: Path, settings: RestSettings, ready_file: Path | None) -> None:
-    from services.http.http_server import until_signal
-    from services.rest.rest_server import serve_rest
+            def ready() -> None:
+                say(plain(f"REST is at {url}, its document at {url}/openapi.json"))
+                if ready_file is not None:
+                    text = json.dumps({"url": url, "pid": os.getpid()}) + "\n"
+                    with disk_errors(ready_file, remedy="Choose a folder that exists"), replacing(ready_file) as file:
+                        file.write_text(text, encoding="utf-8")
 
-    _configure_logs()
-    async with server_address(server, store) as target, serve_rest(target, settings) as url:
+            await until_signal(ready)
 
-        def ready() -> None:
-            say(plain(f"REST is at {url}, its document at {url}/openapi.json"))
-            if ready_file is not None:
-                with disk_errors(ready_file, remedy="Choose a folder that exists"), replacing(ready_file) as temporary:
-                    temporary.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
-
-        await until_signal(ready)
-
-
-def _configure_logs() -> None:
-    """Log as the server does: no text of a request stands in a traceback."""
-    from services.server.calls import configure_logging
-
-    configure_logging(logging.getLevelName(logging.getLogger().level))
+    asyncio.run(serving())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,32 +203,33 @@ def mcp(
     if not server and (offered.token_file or offered.ca_file):
         remedy = "Name it, or leave its options out"
         raise InvalidArgumentError("there is no server", subject="--server", remedy=remedy)
-    asyncio.run(_serve_mcp(store, server, offered, calling.access(), allowed_models))
-
-
-async def _serve_mcp(
-    store: Path, server: str, offered: McpOptions, access: ToolAccess, allowed_models: tuple[str, ...]
-) -> None:
     from mcp.server.stdio import stdio_server
 
     from services.http.http_server import until_signal
     from services.mcp.gateway_server import McpGateway
     from services.mcp.mcp_caller import current_token
     from services.mcp.mcp_http_server import serve_mcp_http
+    from services.server.calls import configure_logging
 
-    token = read_token(offered.token_file) or ""  # of the process; over HTTP that of each caller
+    access, token = calling.access(), read_token(offered.token_file) or ""  # of the process; over HTTP of each caller
     options: dict[str, Any] = {
         "token": (lambda: current_token(token)) if token or offered.http else None,
         "tenant": offered.tenant,
         "tls": read_tls(offered.ca_file),
         "insecure_token": offered.insecure,
     }
-    async with tools_client(server, store, allowed_models, **options) as client:
-        gateway = McpGateway(client, access)
-        if not offered.http:
-            async with stdio_server() as (read, write):
-                await gateway.server.run(read, write, gateway.server.create_initialization_options())
-            return
-        _configure_logs()
-        async with serve_mcp_http(gateway, client, offered) as address:
-            await until_signal(lambda: tell(plain(f"MCP is at {address}")))
+
+    async def serving() -> None:
+        async with tools_client(server, store, allowed_models, **options) as client:
+            gateway = McpGateway(client, access)
+            if not offered.http:
+                async with stdio_server() as (read, write):
+                    await gateway.server.run(read, write, gateway.server.create_initialization_options())
+                return
+            configure_logging(
+                logging.getLevelName(logging.getLogger().level)
+            )  # as the server does: no text of a request stands in a traceback
+            async with serve_mcp_http(gateway, client, offered) as address:
+                await until_signal(lambda: tell(plain(f"MCP is at {address}")))
+
+    asyncio.run(serving())

@@ -27,6 +27,7 @@ from ontology.files import only_writer, write_file
 from ontology.json_values import canonical_text
 from planners.calls.tool_access import Ask, ToolAccess, always, never
 from planners.graphseek.turn import AgentSettings
+from planners.journal.recorded import header_of
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.kgot.batch import (
     BatchTask,
@@ -39,7 +40,7 @@ from planners.kgot.batch import (
     run_batch,
     solve_in_folder,
 )
-from planners.kgot.recorded_run import SolveParts
+from planners.kgot.recorded_run import OtherRunError, RunHeader, SolveParts, replay_recorded, solve_recorded
 from services.cli.console import counted, plain, print_json, say, show_event, show_result, show_step, table, tell
 from services.cli.options import NO_CALL_OPTIONS, CallOptions, Journal, Json, On, Replay, Server, Yes, ask_at_terminal
 from services.cli.search import tools_client
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from planners.graphseek.turn import AgentEvent
     from planners.kgot.kgot_controller import KgotRun
     from planners.kgot.kgot_task import KgotEvent, KgotTask
-    from services.jobs.ask_parts import Told
 
 _Observe: TypeAlias = Callable[["KgotEvent"], None]
 _Ended: TypeAlias = "tuple[KgotRun, RunAccount]"
@@ -69,17 +69,12 @@ _OPTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """Where tools are found.
+    """Where tools are found."""
 
-    :param store: of the tools; None and no server: the integrated tools alone.
-    :param server: address of a running server.
-    :param cache: folder for the store of the integrated tools; the user's cache where None.
-    """
-
-    store: Path | None = None
-    server: str = ""
+    store: Path | None = None  # of the tools; None and no server: the integrated tools alone
+    server: str = ""  # address of a running one
     allowed_models: tuple[str, ...] = ()
-    cache: Path | None = None
+    cache: Path | None = None  # folder for the store of the integrated tools; the user's cache where None
 
 
 def solve(
@@ -143,18 +138,14 @@ async def _solved(
     plan: SolvePlan, catalogue: Catalogue, task: KgotTask, access: ToolAccess, journal: Path, observe: _Observe
 ) -> _Ended:
     """Solve a task, or go on with its run; return the run and what it took."""
-    from planners.kgot.recorded_run import OtherRunError, solve_recorded
-
     async with _opened_tools(catalogue, access, ask_at_terminal()) as tools:
         with open_run_journal(journal) as kept:
             async with open_solve_parts(plan, tools, task, kept) as parts:
                 try:
                     return await solve_recorded(task, kept, parts, observe=observe), account_of(kept.records)
                 except OtherRunError as error:
-                    differing = [_OPTIONS.get(each, f"--{each.replace('_', '-')}") for each in error.differing]
-                    problem = (
-                        f"it is the journal of another run, which differs in {', '.join(dict.fromkeys(differing))}"
-                    )
+                    named = dict.fromkeys(_OPTIONS.get(each, f"--{each.replace('_', '-')}") for each in error.differing)
+                    problem = f"it is the journal of another run, which differs in {', '.join(named)}"
                     remedy = "Give a new file, or the same question and options; to see a finished run, add --replay"
                     raise InvalidArgumentError(problem, subject=str(journal), remedy=remedy) from error
 
@@ -175,8 +166,6 @@ async def _opened_tools(catalogue: Catalogue, access: ToolAccess, ask: Ask) -> A
 
 def _replayed(path: Path, observe: _Observe) -> _Ended:
     """Take the steps of a finished run again; nobody is asked and nothing is called."""
-    from planners.journal.recorded import header_of
-    from planners.kgot.recorded_run import RunHeader, replay_recorded
 
     journal = read_run_journal(path)
     header = header_of(journal, RunHeader)
@@ -189,8 +178,6 @@ def _replayed(path: Path, observe: _Observe) -> _Ended:
 def _demo(shown: _Shown) -> None:
     """Tell the recorded run of a real model, and say that it is recorded."""
     import planners.kgot
-    from planners.journal.recorded import header_of
-    from planners.kgot.recorded_run import RunHeader
 
     folder = Path(planners.kgot.__file__).parent / "tasks"
     recorded = folder / "recorded" / "run.jsonl"
@@ -231,10 +218,7 @@ class _Shown:
             show_event(told, ("iteration", "snapshot_id", "executor"))
 
     def end(self, run: KgotRun, account: RunAccount) -> None:
-        """Show the outcome.
-
-        :raises EgotoolsError: when the task was not solved.
-        """
+        """Show the outcome; raise why a run has no answer, be it a forced one."""
         if self._as_json:
             told = {name: getattr(run, name) for name in ("answer", "outcome", "missing", "iterations")}
             calls = [asdict(call) for call in run.calls]
@@ -249,24 +233,18 @@ class _Shown:
             tokens = f"{model.prompt_tokens:,} + {model.completion_tokens:,} tokens, {model.usd:.4f} USD"
             asked = f"{counted(run.iterations, 'step')}; {counted(model.calls, 'model call')}, {tokens}"
             show_step("took", f"{asked}; {counted(account.calls, 'tool call')}, {account.failed:,} without an answer")
-        failed = _outcome_error(run)
-        if failed is not None:
-            raise failed
-
-
-def _outcome_error(run: KgotRun) -> EgotoolsError | None:
-    """Return why a run has no answer; None where it has one, also a forced one."""
-    why, again = run.missing.rstrip(".?! ").removeprefix("budget: "), "run the command again with the same journal"
-    going_on = "The run ended there; with the same journal the command goes on with it"
-    errors = {
-        "budget": BudgetExceededError(why, subject="budget", remedy=f"Raise it and {again}"),
-        "deadline": DeadlineError(why, subject="--max-seconds", remedy=f"Raise it and {again}"),
-        "model": ModelError(why, remedy=going_on),
-    }
-    if run.outcome in errors or run.answer:
-        return errors.get(run.outcome)
-    remedy = "Read its steps; more tools, steps or another model may help"
-    return NotFoundError(f"no answer was found: {why}", subject="task", remedy=remedy)
+        why, again = run.missing.rstrip(".?! ").removeprefix("budget: "), "run the command again with the same journal"
+        going_on = "The run ended there; with the same journal the command goes on with it"
+        errors = {
+            "budget": BudgetExceededError(why, subject="budget", remedy=f"Raise it and {again}"),
+            "deadline": DeadlineError(why, subject="--max-seconds", remedy=f"Raise it and {again}"),
+            "model": ModelError(why, remedy=going_on),
+        }
+        if run.outcome in errors:
+            raise errors[run.outcome]
+        if not run.answer:
+            remedy = "Read its steps; more tools, steps or another model may help"
+            raise NotFoundError(f"no answer was found: {why}", subject="task", remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,10 +266,9 @@ class _Batch:
             def parts(task: BatchTask, journal: RunJournal) -> contextlib.AbstractAsyncContextManager[SolveParts]:
                 return open_solve_parts(self.plan, tools, task.task, journal, budget=budget)
 
-            def one(task: BatchTask) -> Any:
-                return solve_in_folder(task, self.out, parts)
-
-            return await run_batch(tasks, one, workers=workers, observe=show)
+            return await run_batch(
+                tasks, lambda task: solve_in_folder(task, self.out, parts), workers=workers, observe=show
+            )
 
 
 def _solve_there(task: BatchTask, batch: _Batch) -> TaskResult:
@@ -303,10 +280,7 @@ def _solve_there(task: BatchTask, batch: _Batch) -> TaskResult:
 
 
 def _solve_batch(batch: _Batch, file: Path, workers: int, on: str, *, as_json: bool) -> None:
-    """Solve the tasks of a file, and report. Finished tasks are not run again.
-
-    :raises EgotoolsError: when the tasks cannot be read, or the folder cannot be written.
-    """
+    """Solve the tasks of a file, and report. Finished tasks are not run again."""
     if ":" in batch.plan.graph:
         remedy = "Use memory or rdf with --tasks"
         raise InvalidArgumentError("each task needs a store of its own", subject="--graph", remedy=remedy)
@@ -382,10 +356,22 @@ def ask(
         raise InvalidArgumentError("--replay takes no question", subject="question", remedy="Leave it out")
     if not replay and not question.strip():
         raise InvalidArgumentError("there is no question", subject="question", remedy="Say what you want to know")
-    count, events = rows or (_ALL if as_json else _PRINTED), list[Any]()
-    observe = events.append if as_json else _Printer(_HIDDEN_OF_ASK if explain else _HIDDEN_OF_ASK | {"QueryRun"}).tell
+    count, events, step = rows or (_ALL if as_json else _PRINTED), list[Any](), 0
+
+    def observe(event: AgentEvent) -> None:
+        nonlocal step
+        told = event.to_json()
+        events.append(told)
+        hidden = told["event"] in _HIDDEN_OF_ASK or (told["event"] == "QueryRun" and not explain)
+        if as_json or (hidden and not told.get("problem")):
+            return
+        if told.get("step", step) != step:
+            step = told["step"]
+            say(f"[bold]step {step}[/]")
+        show_event(told, ("step", "nth", "summary", "operators"))
+
     if replay and journal is not None:
-        told = asyncio.run(replay_answer(journal, observe, rows=count))
+        found = asyncio.run(replay_answer(journal, observe, rows=count))
     else:
         endpoint.check_pair()
         if operators and not endpoint.model:
@@ -400,66 +386,39 @@ def ask(
         if not graph and store is None:
             tell("[dim]The tool graph of the shipped company is asked.[/]")
             plan = replace(plan, graph=f"store:{shipped_store()}")
-        told = asyncio.run(ask_graph(plan, question, observe, rows=count, journal=journal))
+        found = asyncio.run(ask_graph(plan, question, observe, rows=count, journal=journal))
+    answered = found.answered
+    end = answered.end
     if as_json:
-        print_json(_to_json(told, events))
+        steps = [each for each in events if each["event"] not in ("ModelAsked", "Ended")]
+        model = {"calls": answered.model_calls}
+        model |= {name: getattr(answered, name) for name in ("prompt_tokens", "completion_tokens", "usd")}
+        print_json({**dict(end), "results": list(found.pages), "steps": steps, "model": model})
     else:
-        _show_end(told)
-    failed = outcome_error(told.answered.end)
+        for page in found.pages:
+            _show_page(page)
+        if end.answer:
+            mark = "" if end.outcome == "answered" else f" [yellow]({end.outcome})[/]"
+            say(f"[bold {'yellow' if mark else 'green'}]answer[/]{mark} [bold]{plain(end.answer)}[/]")
+        if end.missing:
+            show_step("[yellow]missing[/]", end.missing)
+    failed = outcome_error(end)
     if failed is not None:
         raise failed
 
 
-def _to_json(told: Told, events: Sequence[AgentEvent]) -> dict[str, Any]:
-    answered = told.answered
-    steps = [each for each in (event.to_json() for event in events) if each["event"] not in ("ModelAsked", "Ended")]
-    model = {"calls": answered.model_calls}
-    model |= {name: getattr(answered, name) for name in ("prompt_tokens", "completion_tokens", "usd")}
-    return {**dict(answered.end), "results": list(told.pages), "steps": steps, "model": model}
-
-
-class _Printer:
-    """Prints each event on a line, but for those with certain names."""
-
-    def __init__(self, hidden: frozenset[str]) -> None:
-        self._hidden, self._step = hidden, 0
-
-    def tell(self, event: AgentEvent) -> None:
-        """Take an event."""
-        told = event.to_json()
-        if told["event"] in self._hidden and not told.get("problem"):
-            return
-        if told.get("step", self._step) != self._step:
-            self._step = told["step"]
-            say(f"[bold]step {self._step}[/]")
-        show_event(told, ("step", "nth", "summary", "operators"))
-
-
-def _show_end(told: Told) -> None:
-    """Print the tables of an answer, and the answer."""
-    end = told.answered.end
-    for page in told.pages:
-        _show_page(page)
-    if end.answer:
-        mark = "" if end.outcome == "answered" else f" [yellow]({end.outcome})[/]"
-        say(f"[bold {'yellow' if mark else 'green'}]answer[/]{mark} [bold]{plain(end.answer)}[/]")
-    if end.missing:
-        show_step("[yellow]missing[/]", end.missing)
-
-
 def _show_page(page: Mapping[str, Any]) -> None:
     """Print a result: of a table the first rows, without columns that are empty there, and those that say nothing to a person."""
+
+    def cell(value: Any) -> str:
+        text = " ".join(str("" if value is None else value).split())
+        return text if len(text) <= _CELL else f"{text[:_CELL]}…"
+
     names, kinds = ([each[what] for each in page["columns"]] for what in ("name", "type"))
     filled = [at for at in range(len(names)) if any(row[at] not in (None, "") for row in page["rows"])]
-    ids = [at for at in filled if kinds[at] == "node"]
     is_ingested = {*_INTERNAL} <= {*names}
-    shown = [at for at in filled if at not in ids and not (is_ingested and names[at] in _INTERNAL)]
+    shown = [at for at in filled if kinds[at] != "node" and not (is_ingested and names[at] in _INTERNAL)]
     places = shown or filled or list(range(len(names)))
-    table(page["handle"], [names[at] for at in places], [[_cell(row[at]) for at in places] for row in page["rows"]])
+    table(page["handle"], [names[at] for at in places], [[cell(row[at]) for at in places] for row in page["rows"]])
     if (more := page["total"] - len(page["rows"])) > 0:
         say(f"  and {more:,} more rows")
-
-
-def _cell(value: Any) -> str:
-    text = " ".join(str("" if value is None else value).split())
-    return text if len(text) <= _CELL else f"{text[:_CELL]}…"

@@ -124,14 +124,11 @@ _TASK_RETRIES = 3  # of a call whose worker dies; it goes on with the journal of
 def each_on_ray(
     function: Callable[..., R], items: Sequence[T], *shared: Any, at_once: int
 ) -> Iterator[tuple[T, R | EgotoolsError]]:
-    """Yield each item with what the function returns for it and the shared arguments, in the order in which they end.
-
-    :param function: of a module that every node has.
-    :param shared: sent to the cluster once.
-    :param at_once: calls at the same time; a call counts as one processor.
-    :raises NotReadyError: when no cluster answers.
-    """
+    """Yield each item with what the function, of a module that every node has, returns for it and the shared arguments, in the order in
+    which they end; ``at_once`` calls at the same time. NotReadyError when no cluster answers."""
     ray = connected()
+    from ray.exceptions import RayError
+
     task: Any = ray.remote(max_retries=_TASK_RETRIES, num_cpus=1)(function)
     kept = [ray.put(each) for each in shared]
     waiting = list(reversed(items))
@@ -142,14 +139,9 @@ def each_on_ray(
             running[task.remote(item, *kept)] = item
         done, _ = ray.wait(list(running), num_returns=1)
         for each in done:
-            yield running.pop(each), _result(ray, each)
-
-
-def _result(ray: Any, reference: Any) -> Any:
-    """Return what a call gave, or an error that says why it gave nothing."""
-    from ray.exceptions import RayError
-
-    try:
-        return ray.get(reference)
-    except RayError as error:
-        return EgotoolsError(f"the task was given up: {' '.join(str(error).split())[:300]}", subject="--on ray")
+            try:
+                given = ray.get(each)
+            except RayError as error:
+                why = " ".join(str(error).split())[:300]
+                given = EgotoolsError(f"the task was given up: {why}", subject="--on ray")
+            yield running.pop(each), given

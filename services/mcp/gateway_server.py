@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
@@ -20,13 +20,10 @@ from egotools import (
     AsyncClient,
     ClientError,
     InvalidRequestError,
-    RankedTool,
-    Response,
-    Tool,
     ToolRequestError,
 )
 from egotools.calling.input_arguments import place_arguments
-from egotools.calling.invoker import ToolAnswer, off_loop
+from egotools.calling.invoker import off_loop
 from egotools.calling.mcp_invoker import ChangedToolError
 from egotools.search_tool import search_description, usable_needs
 from planners.calls.tool_access import ToolAccess
@@ -34,7 +31,6 @@ from planners.calls.untrusted import fence_answer
 from services.mcp.consent_question import ASKED_IN, QUESTION_S, ConsentQuestions, InputNeeded
 from services.mcp.mcp_caller import McpCaller, ModelSession, ModelSessions, set_token
 from services.mcp.model_tools import (
-    ARGUMENTS,
     CallArguments,
     GetArguments,
     PlanArguments,
@@ -70,14 +66,21 @@ class McpGateway:
     """
 
     def __init__(self, client: AsyncClient, access: ToolAccess) -> None:
-        self._client = client
-        self._access = access
-        self.sessions = ModelSessions(access, ConsentQuestions(access).ask)
+        self._client, self._access = client, access
+        self.sessions = sessions = ModelSessions(access, ConsentQuestions(access).ask)
+
+        @asynccontextmanager
+        async def lifespan(server: Server[None]) -> AsyncIterator[None]:
+            try:
+                yield
+            finally:
+                await sessions.close()
+
         self.server: Server[None] = Server(
             _NAME,
             version=version(_NAME),
             instructions=_INSTRUCTIONS,
-            lifespan=self._lifespan,
+            lifespan=lifespan,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             get_tool_input_schema=lambda name: None,
@@ -86,13 +89,6 @@ class McpGateway:
         security = RequestStateSecurity.ephemeral(ttl=QUESTION_S)
         security.bind_principal = lambda context: McpCaller.of(context).key
         self.server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
-
-    @asynccontextmanager
-    async def _lifespan(self, server: Server[None]) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            await self.sessions.close()
 
     async def _as_caller(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
         """Middleware: what the request asks of the gRPC server is asked with its caller's token."""
@@ -117,9 +113,22 @@ class McpGateway:
         ASKED_IN.set((context, params))
         try:
             with session.one_call():
-                if params.name in ARGUMENTS:
-                    return await self._own(session, params.name, params.arguments)
-                return await self._called(session, params.name, params.arguments or {})
+                name, given = params.name, params.arguments
+                if name == "search_tools":
+                    return await self._found(read_arguments(SearchArguments, given))
+                if name == "get_tool":
+                    tool = await tool_of(self._client, read_arguments(GetArguments, given).id)
+                    return _data(tool_reply(tool, why_not_callable(tool, self._access)))
+                if name == "plan_tools":
+                    asked = read_arguments(PlanArguments, given)
+                    goals = [(await tool_of(self._client, goal)).id for goal in asked.goals]
+                    known: Any = {"done": list(map(id_of, asked.done)), "have": asked.have}
+                    plan = await self._client.plan(goals, query=asked.query, needs=asked.needs, **known)
+                    return _data(plan_reply(plan))
+                if name == "call_tool":
+                    call = read_arguments(CallArguments, given)
+                    return await self._called(session, call.id, call.arguments)
+                return await self._called(session, name, given or {})
         except InputNeeded as needed:
             return needed.result
         except ClientError as error:
@@ -128,24 +137,8 @@ class McpGateway:
             _LOG.exception("the call of a client failed")
             return _failed("INTERNAL: this is a fault of the gateway; its log has it.")
 
-    async def _own(self, session: ModelSession, name: str, given: dict[str, Any] | None) -> types.CallToolResult:
-        if name == "search_tools":
-            return await self._search(read_arguments(SearchArguments, given))
-        if name == "get_tool":
-            tool = await tool_of(self._client, read_arguments(GetArguments, given).id)
-            return _data(tool_reply(tool, self._not_callable(tool)))
-        if name == "plan_tools":
-            return await self._plan(read_arguments(PlanArguments, given))
-        call = read_arguments(CallArguments, given)
-        return await self._called(session, call.id, call.arguments)
-
-    async def _search(self, asked: SearchArguments) -> types.CallToolResult:
-        response = await self._retrieved(asked)
-        # The number is not cut to the likely tools (auto_k): a needed tool that is missing costs a model more than ten schemas.
-        return _data(found_reply(response, self._not_callable))
-
-    async def _retrieved(self, asked: SearchArguments) -> Response:
-        """The answer. What cannot be asked is left out and said so: a filter that no tool can pass, which models invent and then repeat, and
+    async def _found(self, asked: SearchArguments) -> types.CallToolResult:
+        """The tools. What cannot be asked is left out and said so: a filter that no tool can pass, which models invent and then repeat, and
         what is no need.
         """
         filters = dict(asked.filters)
@@ -153,6 +146,7 @@ class McpGateway:
         notes = [f"needs: {left_out}"] if left_out else []
         while True:
             try:
+                # The number is not cut to the likely tools (auto_k): a needed one that is missing costs a model more than ten schemas.
                 response = await self._client.retrieve(
                     asked.query,
                     needs=needs,
@@ -165,20 +159,17 @@ class McpGateway:
                     explanation=True,
                 )
             except InvalidRequestError as error:
-                refused = _refused_filter(error, filters)
+                # By its subject where the values of a filter are unknown, in its message where its key is.
+                subject, _, key = error.subject.partition(".")
+                named = (key,) if key else tuple(each for each in filters if repr(each) in error.message)
+                refused = next((each for each in named if subject == "filters" and each in filters), None)
                 if refused is None:
                     raise
                 del filters[refused]
                 notes.append(f"left out filters.{refused[:_MOST_NAMED]}: {error.message}. {error.remedy}")
             else:
-                return replace(response, fallbacks=(*notes, *response.fallbacks))
-
-    async def _plan(self, asked: PlanArguments) -> types.CallToolResult:
-        goals = [(await tool_of(self._client, goal)).id for goal in asked.goals]
-        plan = await self._client.plan(
-            goals, query=asked.query, needs=asked.needs, done=list(map(id_of, asked.done)), have=asked.have
-        )
-        return _data(plan_reply(plan))
+                told = replace(response, fallbacks=(*notes, *response.fallbacks))
+                return _data(found_reply(told, lambda tool: why_not_callable(tool, self._access)))
 
     async def _called(self, session: ModelSession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
         tool = await tool_of(self._client, name)
@@ -186,34 +177,20 @@ class McpGateway:
         if tool.call.protocol != "mcp":  # which is checked against what its server says now
             place_arguments(tool.call, arguments, tool.input_schema)
         is_denied = self._access.policy.decision(tool) == "deny"  # which says so itself
-        if not is_denied and (why := self._not_callable(tool)):
+        if not is_denied and (why := why_not_callable(tool, self._access)):
             raise ToolRequestError(why, subject=tool.id, remedy=_OPERATOR)
         try:
             answer = await session.invoker.invoke(tool, arguments)
         except ChangedToolError as error:
             live = fence_answer(error.live, tool_id=tool.id, max_bytes=_SCHEMA_BYTES)
             return _failed(f"{error}\n{live.text}")
-        return await off_loop(answer.size, _answered, tool, answer)
-
-    def _not_callable(self, tool: RankedTool | Tool) -> str:
-        return why_not_callable(tool, self._access)
-
-
-def _refused_filter(error: InvalidRequestError, filters: Mapping[str, Sequence[str]]) -> str | None:
-    """The filter of which an error speaks: by its subject where its values are unknown, in its message where its key is."""
-    subject, _, key = error.subject.partition(".")
-    named = (key,) if key else tuple(each for each in filters if repr(each) in error.message)
-    return next((each for each in named if subject == "filters" and each in filters), None)
+        shown = await off_loop(answer.size, lambda: fence_answer(answer, tool_id=tool.id).text)
+        return types.CallToolResult(content=[types.TextContent(text=shown)], is_error=not answer.ok)
 
 
 def _data(value: dict[str, Any]) -> types.CallToolResult:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=value)
-
-
-def _answered(tool: Tool, answer: ToolAnswer) -> types.CallToolResult:
-    text = fence_answer(answer, tool_id=tool.id).text
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=not answer.ok)
 
 
 def _failed(text: str) -> types.CallToolResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -38,9 +38,13 @@ async def serve_mcp_http(gateway: McpGateway, client: AsyncClient, settings: Htt
     :raises InvalidArgumentError: when it would be open to a network in plain text, or cannot listen.
     """
     tls = web_tls(settings.host, settings.tls_cert, settings.tls_key, insecure=settings.insecure)
+    # Only these hosts are answered, and only their pages: another site's page cannot reach the server through a browser.
+    hosts = dict.fromkeys(["127.0.0.1", "localhost", "::1", settings.host, *settings.names])
+    named = [form for host in hosts for name in [f"[{host}]" if ":" in host else host] for form in (name, f"{name}:*")]
+    origins = [f"{scheme}://{host}" for host in named for scheme in ("http", "https")]
     app = gateway.server.streamable_http_app(
         streamable_http_path=PATH,
-        transport_security=_named([settings.host, *settings.names]),
+        transport_security=TransportSecuritySettings(allowed_hosts=named, allowed_origins=origins),
         max_request_body_size=_MAX_BODY_BYTES,
         max_sessions=_MOST_SESSIONS,
         session_idle_timeout=_IDLE_S,
@@ -50,21 +54,11 @@ async def serve_mcp_http(gateway: McpGateway, client: AsyncClient, settings: Htt
         yield address + PATH
 
 
-def _named(hosts: Sequence[str]) -> TransportSecuritySettings:
-    """Only these hosts are answered, and only their pages: another site's page cannot reach the server through a browser."""
-    names = [f"[{host}]" if ":" in host else host for host in dict.fromkeys(["127.0.0.1", "localhost", "::1", *hosts])]
-    hosts_and_ports = [form for name in names for form in (name, f"{name}:*")]
-    origins = [f"{scheme}://{host}" for host in hosts_and_ports for scheme in ("http", "https")]
-    return TransportSecuritySettings(allowed_hosts=hosts_and_ports, allowed_origins=origins)
-
-
 class _CallerCheck:
     """Middleware: the gRPC server says whether its caller may ask; a session is its caller's alone."""
 
     def __init__(self, app: ASGIApp, client: AsyncClient, gateway: McpGateway) -> None:
-        self._app = app
-        self._client = client
-        self._gateway = gateway
+        self._app, self._client, self._gateway = app, client, gateway
         self._verdicts: OrderedDict[str, tuple[float, ClientError | None]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +69,25 @@ class _CallerCheck:
         request = HTTPConnection(scope)
         caller = McpCaller.of_http(request)
         begins = "mcp-session-id" not in request.headers
-        refusal = await self._refused(caller)
+        refusal = None
+        now = time.monotonic()  # a verdict counts for two seconds: a flood of one caller costs the gRPC server no calls
+        asked_s, error = self._verdicts.get(caller.key, (-_VERDICT_S, None))
+        if now - asked_s >= _VERDICT_S:
+            error = None
+            set_token(caller.token)
+            try:
+                await self._client.catalog(page_size=0)
+            except ClientError as refused:
+                error = refused
+            self._verdicts[caller.key] = (now, error)
+            self._verdicts.move_to_end(caller.key)
+            if len(self._verdicts) > _MOST_VERDICTS:
+                self._verdicts.popitem(last=False)
+        if error is not None:
+            status = http_status(error.code, error.reason)
+            challenge = {"www-authenticate": "Bearer"} if status == 401 else {}
+            said = {"error": error.code.lower(), "error_description": str(error)}
+            refusal = JSONResponse(said, status, challenge)
         if refusal is None and begins and self._gateway.sessions.of_caller[caller.key] >= _MOST_SESSIONS_OF_ONE:
             what = f"this caller has {_MOST_SESSIONS_OF_ONE} sessions: end one, or use one of them"
             refusal = JSONResponse({"error": "too_many_sessions", "error_description": what}, 429)
@@ -88,27 +100,3 @@ class _CallerCheck:
         begins &= request.headers.get(_REVISION_HEADER, LATEST_HANDSHAKE_VERSION) in HANDSHAKE_PROTOCOL_VERSIONS
         with self._gateway.sessions.opening(caller.key, scope) if begins else nullcontext():
             await self._app(scope, receive, send)
-
-    async def _refused(self, caller: McpCaller) -> JSONResponse | None:
-        """What the gRPC server said of this caller last, at most two seconds ago: a flood of one caller costs it no calls."""
-        now = time.monotonic()
-        asked_s, error = self._verdicts.get(caller.key, (-_VERDICT_S, None))
-        if now - asked_s >= _VERDICT_S:
-            error = await self._asked(caller)
-            self._verdicts[caller.key] = (now, error)
-            self._verdicts.move_to_end(caller.key)
-            if len(self._verdicts) > _MOST_VERDICTS:
-                self._verdicts.popitem(last=False)
-        if error is None:
-            return None
-        status = http_status(error.code, error.reason)
-        challenge = {"www-authenticate": "Bearer"} if status == 401 else {}
-        return JSONResponse({"error": error.code.lower(), "error_description": str(error)}, status, challenge)
-
-    async def _asked(self, caller: McpCaller) -> ClientError | None:
-        set_token(caller.token)
-        try:
-            await self._client.catalog(page_size=0)
-        except ClientError as error:
-            return error
-        return None

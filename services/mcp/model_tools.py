@@ -92,15 +92,15 @@ _T = TypeVar("_T", bound=_Arguments)
 def own_tools(search_description: str) -> list[types.Tool]:
     """Return the definitions, with a description of the search."""
     descriptions = {"search_tools": search_description, "get_tool": _GET, "call_tool": _CALL, "plan_tools": _PLAN}
-    return [
-        types.Tool(
-            name=name,
-            description=descriptions[name],
-            input_schema=_schema(arguments),
-            annotations=types.ToolAnnotations(read_only_hint=name != "call_tool", open_world_hint=name == "call_tool"),
-        )
-        for name, arguments in ARGUMENTS.items()
-    ]
+    tools = []
+    for name, arguments in ARGUMENTS.items():
+        schema = arguments.model_json_schema()
+        for titled in (schema, *schema["properties"].values()):  # titles only cost tokens
+            titled.pop("title", None)
+        schema.pop("description", None)
+        hints = types.ToolAnnotations(read_only_hint=name != "call_tool", open_world_hint=name == "call_tool")
+        tools.append(types.Tool(name=name, description=descriptions[name], input_schema=schema, annotations=hints))
+    return tools
 
 
 def read_arguments(model: type[_T], given: dict[str, Any] | None) -> _T:
@@ -114,13 +114,3 @@ def read_arguments(model: type[_T], given: dict[str, Any] | None) -> _T:
         first = error.errors(include_url=False, include_input=False)[0]
         subject = ".".join(map(str, first["loc"])) or "arguments"
         raise InvalidRequestError(first["msg"], subject, f"The arguments: {', '.join(model.model_fields)}.") from None
-
-
-def _schema(model: type[_Arguments]) -> dict[str, Any]:
-    """The JSON Schema without the titles, which only cost tokens."""
-    schema = model.model_json_schema()
-    schema.pop("title", None)
-    schema.pop("description", None)
-    for each in schema["properties"].values():
-        each.pop("title", None)
-    return schema

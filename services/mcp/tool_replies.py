@@ -12,6 +12,7 @@ from egotools import AsyncClient, NotFoundError, RankedTool, Response, Tool, Too
 from egotools.calling.address_guard import is_refused_literal
 from egotools.calling.call_credentials import bound_credentials, inject_credentials
 from egotools.search_tool import slug
+from egotools.values import PlanInput
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
 from planners.calls.tool_access import ToolAccess
 
@@ -89,7 +90,18 @@ def found_reply(response: Response, not_callable: NotCallable) -> dict[str, Any]
         {"need": each.need, "best": each.tool, **({"may_not_fit": True} if each.unserved else {})}
         for each in response.need_results
     ]
-    tools = [_found(tool, not_callable(tool)) for tool in response.tools]
+    tools = []
+    for tool in response.tools:
+        schema = _shown_schema(tool.schema.get("inputSchema", {}))
+        if len(json.dumps(schema)) > _MAX_SCHEMA:
+            names = ", ".join(shown_text(name, _MAX_NAME) for name in list(schema.get("properties", {}))[:50])
+            schema = f"long: get_tool has it; properties: {names}"
+        found = {
+            **_head(tool, not_callable(tool)),
+            "description": shown_text(tool.description, _MAX_DESCRIPTION, _HAS_ALL),
+        }
+        found |= _if_any(why=tool.explanation, serves_needs=list(tool.needs))
+        tools.append({**found, "inputSchema": schema})
     return {"tools": tools, **_if_any(needs=needs, notes=_notes(response, is_empty=not tools))}
 
 
@@ -104,13 +116,19 @@ def tool_reply(tool: Tool, not_callable: str) -> dict[str, Any]:
 
 def plan_reply(plan: ToolPlan) -> dict[str, Any]:
     """A plan: the calls in order, and what the user must be asked."""
+
+    def source(each: PlanInput) -> str:
+        if each.source == "step":
+            return f"step {each.step}" + (f", {each.output}" if each.output else "")
+        return " ".join(part for part in (each.source, each.supplier, each.output, each.value) if part)
+
     steps = [
         {
             "step": step.number,
             "id": step.tool_id,
             "why": step.kind,
             **_if_any(probability=round(step.confidence, 2) if step in plan.guesses else 0),
-            "inputs": {each.parameter: _source(each) for each in step.inputs if each.parameter},
+            "inputs": {each.parameter: source(each) for each in step.inputs if each.parameter},
         }
         for step in plan.steps
     ]
@@ -128,24 +146,9 @@ def _notes(answer: Response | ToolPlan, *, is_empty: bool) -> list[str]:
     return [*answer.fallbacks, *([doubt] if doubt else [])]
 
 
-def _found(tool: RankedTool, not_callable: str) -> dict[str, Any]:
-    schema = _shown_schema(tool.schema.get("inputSchema", {}))
-    return {
-        **_head(tool, not_callable),
-        "description": shown_text(tool.description, _MAX_DESCRIPTION, _HAS_ALL),
-        **_if_any(why=tool.explanation, serves_needs=list(tool.needs)),
-        "inputSchema": _long(schema) if len(json.dumps(schema)) > _MAX_SCHEMA else schema,
-    }
-
-
 def _head(tool: RankedTool | Tool, not_callable: str) -> dict[str, Any]:
     head = {"id": tool.id, "name": tool.call_name, "effect": tool.effect or "change"}
     return {**head, **_if_any(not_callable=not_callable)}
-
-
-def _long(schema: dict[str, Any]) -> str:
-    names = ", ".join(shown_text(name, _MAX_NAME) for name in list(schema.get("properties", {}))[:50])
-    return f"long: get_tool has it; properties: {names}"
 
 
 def shown_text(text: str, most: int | None = None, cut: str = "…") -> str:
@@ -165,9 +168,3 @@ def _shown_schema(part: Any) -> Any:
     shown = {key: _shown_schema(inner) for key, inner in part.items()}
     texts = {key: shown_text(shown[key]) for key in ("title", "description") if isinstance(shown.get(key), str)}
     return {**shown, **texts}
-
-
-def _source(each: Any) -> str:
-    if each.source == "step":
-        return f"step {each.step}" + (f", {each.output}" if each.output else "")
-    return " ".join(part for part in (each.source, each.supplier, each.output, each.value) if part)

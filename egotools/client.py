@@ -274,8 +274,15 @@ class Client:
         tenant: str = "",
         insecure_token: bool = False,
     ) -> None:
-        given: Any = {"options": options, "token": token, "tenant": tenant, "insecure_token": insecure_token}
-        self._client = _Blocking(target, tls=tls, max_message_bytes=max_message_bytes, **given)
+        self._client = _Blocking(
+            target,
+            tls=tls,
+            max_message_bytes=max_message_bytes,
+            options=options,
+            token=token,
+            tenant=tenant,
+            insecure_token=insecure_token,
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -111,7 +111,8 @@ def _invalid(name: str, wanted: str, value: Any) -> InvalidRequestError:
 def read_value(kind: type[_T], message: Any, **others: Any) -> _T:
     """Convert a message to a value of a class of :mod:`egotools.values`; ``others`` are fields that the message does not have.
 
-    :raises InternalServerError: when it has more parts than any honest answer."""
+    :raises InternalServerError: when it has more parts than any honest answer.
+    """
     return _read(kind, message, _Parts(), others)
 
 

@@ -53,7 +53,8 @@ def search_parameters() -> dict[str, Any]:
 def search_description(info: CatalogInfo, *, text: str = SEARCH_TEXT, max_chars: int = MAX_CHARS) -> str:
     """Return the description of the search tool, of at most so many characters: how it is used (``text``), and what lies behind it.
 
-    :param max_chars: at least 80 more than the text has."""
+    :param max_chars: at least 80 more than the text has.
+    """
     return f"{text} {searched_text(info.tool_count, info.namespaces, max_chars - len(text) - 1)}"
 
 

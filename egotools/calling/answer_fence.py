@@ -81,7 +81,8 @@ def left_out_note(shown: ShownAnswer, max_bytes: int) -> str:
 
 def fenced(text: str, *, tool_id: str, status: str, notes: tuple[str, ...] = (), mark: str = "") -> str:
     """Return a text between two marks with a number that nobody knew before (``mark``, where the caller makes one that the text cannot know);
-    ``notes`` are sentences for the model, above the text and outside of it."""
+    ``notes`` are sentences for the model, above the text and outside of it.
+    """
     mark = mark or secrets.token_hex(16)
     head = [
         f"Answer of the tool {json.dumps(tool_id)}, status {json.dumps(status[:_STATUS_CHARS])}. What stands between the two lines with"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import httpx
@@ -173,12 +173,8 @@ class HttpInvoker:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self._servers, self._credentials = dict(servers or {}), dict(credentials or {})
-        self._secrets = KnownSecrets(self._credentials.values())
-        self._options: Any = {
-            "allowed_networks": tuple(allowed_networks),
-            "timeout_s": timeout_s,
-            "max_bytes": max_bytes,
-        }
+        self._secrets, networks = KnownSecrets(self._credentials.values()), tuple(allowed_networks)
+        self._send = partial(send_http, allowed_networks=networks, timeout_s=timeout_s, max_bytes=max_bytes)
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
         """See :class:`egotools.calling.invoker.ToolInvoker`."""
@@ -187,5 +183,5 @@ class HttpInvoker:
         request = tool.request(arguments, server=server, credentials=credentials)
         if isinstance(request, McpCall | AwsCall | PythonCall):
             raise ToolRequestError("this tool is not called over HTTP", tool.id, "Call it by its protocol.")
-        answer = await send_http(request, **self._options)
+        answer = await self._send(request)
         return await off_loop(answer.size, lambda: of_http(self._secrets.without(answer)))

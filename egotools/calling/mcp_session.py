@@ -127,7 +127,8 @@ async def stdio_server(
 
     The SDK's own transport bounds no output, and leaves behind what a server started that ends by itself.
 
-    :param env: environment variables beside the few that the SDK hands on."""
+    :param env: environment variables beside the few that the SDK hands on.
+    """
     import anyio
     from anyio.streams.buffered import BufferedByteReceiveStream
     from mcp.client.stdio import get_default_environment
@@ -203,7 +204,8 @@ async def stdio_server(
 @contextlib.asynccontextmanager
 async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput) -> AsyncIterator[tuple[Any, Any]]:
     """Connect to a server and yield the streams of its messages, as the SDK's client expects them. A compressed answer is refused before it
-    is read. The SDK follows redirects within the origin only, so no other host gets the headers."""
+    is read. The SDK follows redirects within the origin only, so no other host gets the headers.
+    """
     import httpx2  # of the extra `mcp`
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client

@@ -28,7 +28,6 @@ from services.cli.console import plain, show_error, stderr, tell
 from services.jobs.plans import Rare
 
 if TYPE_CHECKING:
-    from egotools.calling.mcp_invoker import McpAddress
     from planners.calls.tool_access import Ask, ToolAccess
 
 Store: TypeAlias = Annotated[Path, Option("--store", "-s", file_okay=False, help="The store.", envvar="EGOTOOLS_STORE")]
@@ -50,10 +49,7 @@ def group(words: str) -> typer.Typer:
 
 
 def command_error(error: ClientError, address: str = "") -> EgotoolsError:
-    """Return the error of a command, with its exit code, for one of the client's.
-
-    :param address: of the server; it is the subject where the error has none, and is shown without a password.
-    """
+    """Return the error of a command, with its exit code, for one of the client's: a server's address is its subject, without a password."""
     shown = redacted_url(address) if address else ""
     message = error.message.replace(address, shown) if address else error.message
     return error_from_status(error.code, message, subject=error.subject or shown, remedy=error.remedy)
@@ -120,10 +116,7 @@ _HELP_ALL = inspect.Parameter(
 def _parameters(
     name: str, hint: Any, default: Any, told: Mapping[str, str] | None, names: Mapping[str, str]
 ) -> Iterator[inspect.Parameter]:
-    """The parameters of one field: itself, or those of its own fields where it is a dataclass.
-
-    :param told: field → its words in the docstring of its class; None of a parameter.
-    """
+    """The parameters of one field, of which ``told`` has the words of its class: itself, or those of its own fields where it is a dataclass."""
     if is_dataclass(hint):
         hints, words = get_type_hints(hint, include_extras=True), _told(hint)
         for field in fields(hint):
@@ -148,20 +141,14 @@ def _parameters(
 
 
 def path(text: str | Path) -> Path:
-    """Return a path; the name of this function is shown in the help.
-
-    :raises typer.BadParameter: for an empty text, which would be the current folder.
-    """
+    """Return a path; the name of this function is shown in the help. An empty text is refused: it would be the current folder."""
     if not str(text).strip():
         raise typer.BadParameter("it is empty: a variable of the shell may not be set. Write . for the current folder")
     return Path(text)
 
 
 def folder(text: str | Path) -> Path:
-    """Return the path of a folder, which need not be there yet.
-
-    :raises typer.BadParameter: for an empty text, and where it or a folder above it is a file.
-    """
+    """Return the path of a folder, which need not be there yet; refused is an empty text, and where it or a folder above it is a file."""
     found = path(text)
     # These functions raise nothing where a folder may not be read.
     there = next((each for each in (found, *found.parents) if os.path.exists(each)), None)
@@ -236,48 +223,35 @@ def read_references(texts: Sequence[str], option: str, *, in_text: bool = False)
         subject = f"{option} {name}"
         rest = _REFERENCE.sub("", reference)
         if _REFERENCE.fullmatch(reference) or (in_text and rest != reference and _SCHEME.fullmatch(rest)):
-            found[name] = "".join(_expanded(subject, reference))
+            for variable in dict.fromkeys(_REFERENCE.findall(reference)):
+                if not os.environ.get(variable):
+                    problem = f"the environment has no variable {variable}"
+                    remedy = (
+                        "Export it before the command; where an MCP client starts the command, write it into the "
+                        f'client\'s configuration: "env": {{"{variable}": "…"}}'
+                    )
+                    raise InvalidArgumentError(problem, subject=subject, remedy=remedy)
+            found[name] = _REFERENCE.sub(lambda match: os.environ[match[1]], reference)
+        elif not reference.startswith("@"):
+            seen = "other users and the history of the shell would see it"
+            problem = f"a credential is not taken from the command line itself: {seen}"
+            raise InvalidArgumentError(problem, subject=subject, remedy=_REMEDY)
         else:
-            found[name] = _of_file(subject, reference)
+            try:
+                found[name] = read_bounded(Path(reference[1:]), 2**20).decode("utf-8").strip("\r\n")
+            except (OSError, UnicodeDecodeError) as error:
+                problem, remedy = "the file of the credential cannot be read", "Name a text file that is there"
+                raise InvalidArgumentError(problem, subject=subject, remedy=remedy) from error
+            if not found[name]:
+                raise InvalidArgumentError("the file of the credential is empty", subject=subject, remedy=_REMEDY)
         if in_text and not found[name].isprintable():
             raise InvalidArgumentError("the value is not one line", subject=subject, remedy="Correct what it refers to")
     return found
 
 
-def _expanded(subject: str, text: str) -> str:
-    def variable(match: re.Match[str]) -> str:
-        value = os.environ.get(match[1], "")
-        if not value:
-            remedy = (
-                "Export it before the command; where an MCP client starts the command, write it into the client's "
-                f'configuration: "env": {{"{match[1]}": "…"}}'
-            )
-            raise InvalidArgumentError(f"the environment has no variable {match[1]}", subject=subject, remedy=remedy)
-        return value
-
-    return _REFERENCE.sub(variable, text)
-
-
-def _of_file(subject: str, reference: str) -> str:
-    if not reference.startswith("@"):
-        problem = "a credential is not taken from the command line itself: other users and the history of the shell would see it"
-        raise InvalidArgumentError(problem, subject=subject, remedy=_REMEDY)
-    try:
-        value = read_bounded(Path(reference[1:]), 2**20).decode("utf-8").strip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        problem, remedy = "the file of the credential cannot be read", "Name a text file that is there"
-        raise InvalidArgumentError(problem, subject=subject, remedy=remedy) from error
-    if not value:
-        raise InvalidArgumentError("the file of the credential is empty", subject=subject, remedy=_REMEDY)
-    return value
-
-
 def refuse_unused(call: Call, namespace: str, keys: Iterable[str]) -> None:
-    """Refuse a credential that a call has no place for.
-
-    :param namespace: of its tool, with which a key may begin.
-    :param keys: the keys of the schemes of the credentials.
-    :raises InvalidArgumentError: for a key that the call's security does not name, listing those that it names.
+    """Refuse a credential, by the key of its scheme, that a call has no place for, listing those it has; a key may begin with the namespace
+    of the tool.
     """
     known = {scheme.key.partition("@")[0] for alternative in call.security for scheme in alternative.schemes}
     unused = sorted({key.partition("@")[0].removeprefix(f"{namespace}.") for key in keys} - known)
@@ -319,6 +293,7 @@ class CallOptions:
         :param yes: whether calls that no rule of the policy names are confirmed already.
         :raises InvalidArgumentError: for a text in another form, and a policy with faults.
         """
+        from egotools.calling.mcp_invoker import McpAddress
         from planners.calls.tool_access import CallPolicy, ToolAccess, read_policy
 
         try:
@@ -328,26 +303,21 @@ class CallOptions:
             raise InvalidArgumentError(error.message, subject="--allow-network", remedy=remedy) from None
         if self.modules and os.getcwd() not in sys.path:
             sys.path.insert(0, os.getcwd())
+        servers = _named(self.base_urls, "--base-url", ("http://", "https://"))
+        places = _named(self.sessions, "--session", ("mcp:", "mcp+http://", "mcp+https://"))
+        headers, env = _of_sessions(self.headers, places, "--header"), _of_sessions(self.env, places, "--env")
         return ToolAccess(
             modules=(*self.modules, *own_modules),
-            servers=_named(self.base_urls, "--base-url", ("http://", "https://")),
-            sessions=self._sessions(),
+            servers=servers,
+            sessions={
+                name: McpAddress(session=address, headers=headers[name], env=env[name])
+                for name, address in places.items()
+            },
             credentials=read_references(self.credentials, "--credential"),
             policy=CallPolicy(confirmed=yes) if self.policy is None else read_policy(self.policy, confirmed=yes),
             allowed_networks=networks,
             timeout_s=self.timeout_s,
         )
-
-    def _sessions(self) -> dict[str, McpAddress]:
-        from egotools.calling.mcp_invoker import McpAddress
-
-        addresses = _named(self.sessions, "--session", ("mcp:", "mcp+http://", "mcp+https://"))
-        headers = _of_sessions(self.headers, addresses, "--header")
-        env = _of_sessions(self.env, addresses, "--env")
-        return {
-            name: McpAddress(session=address, headers=headers[name], env=env[name])
-            for name, address in addresses.items()
-        }
 
 
 NO_CALL_OPTIONS = CallOptions()
@@ -369,7 +339,7 @@ def _named(texts: Sequence[str], option: str, starts: tuple[str, ...]) -> dict[s
 
 
 def _of_sessions(texts: Sequence[str], sessions: Mapping[str, str], option: str) -> dict[str, dict[str, str]]:
-    """Return name → value of each session. A value without the name of a session is for the only one: it goes to no other server."""
+    """Name → value of each session. A value without the name of a session is for the only one: it goes to no other server."""
     found: dict[str, dict[str, str]] = {session: {} for session in sessions}
     for name, value in read_references(texts, option, in_text=True).items():
         session, _, own = name.rpartition(".")
@@ -377,10 +347,8 @@ def _of_sessions(texts: Sequence[str], sessions: Mapping[str, str], option: str)
             session = next(iter(sessions))
         if session not in sessions:
             known = ", ".join(filter(None, sorted(sessions))) or "none"
-            problem, remedy = (
-                "it is not known to which session it belongs",
-                f"Write SESSION.NAME=…; sessions with an address: {known}",
-            )
+            remedy = f"Write SESSION.NAME=…; sessions with an address: {known}"
+            problem = "it is not known to which session it belongs"
             raise InvalidArgumentError(problem, subject=f"{option} {name}", remedy=remedy)
         found[session][own] = value
     return found

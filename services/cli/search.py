@@ -208,7 +208,8 @@ def show_doubts(answer: Response | ToolPlan) -> None:
 
 def format_reasons(tool_id: str, reasons: Reasons) -> str:
     """The words that matched, the edges that led to the tool, and which tools supply its inputs; at most two of each. What an overlay
-    file declares is followed by its name in parentheses."""
+    file declares is followed by its name in parentheses.
+    """
     node, found = f"tool:{tool_id}", dict[str, dict[str, None]]()
 
     def add(what: str, text: str, origin: str) -> None:
@@ -285,8 +286,9 @@ def call(
     refuse_unused(found_tool.call, found_tool.namespace, access.credentials)
     try:
         base_url = access.server_of(found_tool)
-        of_tool: Any = {"namespace": found_tool.namespace, "server": base_url}
-        credentials = bound_credentials(found_tool.call, access.credentials, **of_tool)
+        credentials = bound_credentials(
+            found_tool.call, access.credentials, namespace=found_tool.namespace, server=base_url
+        )
         asked: ToolRequest  # of an MCP tool the arguments are checked by what its server lists, when it is called
         if found_tool.call.protocol == "mcp" and not dry_run:
             asked = McpCall(session=found_tool.call.session, tool=found_tool.call.operation, arguments=given)

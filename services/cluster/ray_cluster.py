@@ -125,7 +125,8 @@ def each_on_ray(
     function: Callable[..., R], items: Sequence[T], *shared: Any, at_once: int
 ) -> Iterator[tuple[T, R | EgotoolsError]]:
     """Yield each item with what the function, of a module that every node has, returns for it and the shared arguments, in the order in
-    which they end; ``at_once`` calls at the same time. NotReadyError when no cluster answers."""
+    which they end; ``at_once`` calls at the same time. NotReadyError when no cluster answers.
+    """
     ray = connected()
     from ray.exceptions import RayError
 

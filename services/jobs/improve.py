@@ -24,7 +24,7 @@ from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.publish_version import publish_learned, publish_reweighted
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.plans import DEFAULT_KEEP, LearningPlan, TuningPlan
-from services.outcomes import Outcome, read_outcomes
+from services.outcomes import read_outcomes
 
 _log = logging.getLogger(__name__)
 NOT_BETTER = 15
@@ -82,7 +82,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
         progress("publish", 0, 0)
         section = ranking_section(RankingWeights(**tuning.found))
         tuned = replace(_reweighted(snapshot, section, plan, replaces), tuning=tuning)
-    _keep(store, f"{snapshot.id}.tuning.json", tuned.to_json())
+    keep_report(store, f"{snapshot.id}.tuning.json", json.dumps(tuned.to_json(), ensure_ascii=False, indent=1) + "\n")
     return tuned
 
 
@@ -132,26 +132,15 @@ def _published(snapshot: Snapshot, store: Path, published: str) -> None:
     collect_after(store, DEFAULT_KEEP)
 
 
-def _keep(store: Path, name: str, report: dict[str, Any]) -> None:
-    keep_report(store, name, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """What came of learning.
+    """What came of learning."""
 
-    :param snapshot_id: the snapshot that was published before.
-    :param published: id of the new version; empty where nothing is published.
-    :param learning: None where the learned part was only removed.
-    :param damaged: lines of the log that cannot be read.
-    :param unknown: sessions without any tool that the catalogue has.
-    """
-
-    snapshot_id: str
-    published: str
-    learning: Learning | None
-    damaged: int = 0
-    unknown: int = 0
+    snapshot_id: str  # that was published before
+    published: str  # id of the new version; empty where nothing is published
+    learning: Learning | None  # None where the learned part was only removed
+    damaged: int = 0  # lines of the log that cannot be read
+    unknown: int = 0  # sessions without any tool that the catalogue has
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form, printed by ``--json`` and kept in the store."""
@@ -193,7 +182,18 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
     engine = open_engine(store, allowed_models=plan.allowed_models)
     snapshot = engine.snapshot
     outcomes, damaged = read_outcomes(plan.outcomes or store / "outcomes")
-    sessions = [_session(each) for each in outcomes if each.succeeded is not False]
+    sessions = [
+        Session(
+            id=each.key,
+            tools=tuple(dict.fromkeys(each.used)),
+            time=float(each.time),
+            reporter=each.reporter,
+            query=each.query,
+            terms=each.terms,
+        )
+        for each in outcomes
+        if each.succeeded is not False
+    ]
     sessions += [session for path in plan.logs for session in read_usage_log(path)]
     known = known_sessions(sessions, _tools_of(snapshot))
     learning = learn(known, snapshot, engine.encoder, min_reporters=plan.min_reporters, k=plan.k, progress=progress)
@@ -203,16 +203,6 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
         _published(snapshot, store, published)
     unknown = len(sessions) - len(known)
     result = Learned(snapshot_id=snapshot.id, published=published, learning=learning, damaged=damaged, unknown=unknown)
-    _keep(store, f"{snapshot.id}.learning.json", result.to_json())
+    text = json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n"
+    keep_report(store, f"{snapshot.id}.learning.json", text)
     return result
-
-
-def _session(found: Outcome) -> Session:
-    return Session(
-        id=found.key,
-        tools=tuple(dict.fromkeys(found.used)),
-        time=float(found.time),
-        reporter=found.reporter,
-        query=found.query,
-        terms=found.terms,
-    )

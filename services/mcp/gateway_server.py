@@ -122,8 +122,10 @@ class McpGateway:
                 if name == "plan_tools":
                     asked = read_arguments(PlanArguments, given)
                     goals = [(await tool_of(self._client, goal)).id for goal in asked.goals]
-                    known: Any = {"done": list(map(id_of, asked.done)), "have": asked.have}
-                    plan = await self._client.plan(goals, query=asked.query, needs=asked.needs, **known)
+                    done = list(map(id_of, asked.done))
+                    plan = await self._client.plan(
+                        goals, query=asked.query, needs=asked.needs, done=done, have=asked.have
+                    )
                     return _data(plan_reply(plan))
                 if name == "call_tool":
                     call = read_arguments(CallArguments, given)

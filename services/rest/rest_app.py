@@ -57,10 +57,9 @@ def rest_app(
     names: Iterable[str] | None = None,
     body_s: float = _BODY_S,
 ) -> ASGIApp:
-    """Return the application.
+    """Return the application. All calls go to the gRPC service from one address, so there are at most as many as it takes of one, and one
+    client address may have half of them.
 
-    :param stub: of the gRPC service. All calls go to it from one address, so there are at most as many as it takes of one, and one
-        client address may have half of them.
     :param limits: those of the gRPC service: the bytes of a message and of all, and the open calls.
     :param ready: whether the service answers calls.
     :param names: host names by which it may be called, beside those of loopback; None: any name.
@@ -87,7 +86,17 @@ def rest_app(
                     stack.callback(held.resize, 0)
                     body = await _read(request, self._most, body_s)
                     held.resize(len(body))
-                message = await _message(stub, self._method, body, request)
+                message: Message = message_factory.GetMessageClass(_METHODS[self._method].input_type)()
+                try:
+                    if not self._most:
+                        ParseDict(_parameters(request, self._method), message)
+                    elif len(body) <= _LARGE_BYTES:
+                        _parsed(body, message)
+                    else:  # to read it takes a second: its caller makes a call before that costs nothing
+                        await _waited_for(stub.GetCatalog, pb.GetCatalogRequest(page_size=0), request)
+                        await asyncio.to_thread(_parsed, body, message)
+                except (ParseError, ValueError, RecursionError) as error:  # ValueError: of UTF-8
+                    raise _unread(str(error)) from None
                 response = await self._answer(request, message)
                 await response(scope, receive, send)
 
@@ -124,7 +133,11 @@ def rest_app(
     for path, method in GETS.items():
         path = path.replace("{id}", "{id:path}")
         routes.append(Route(path, Bounded(answer_get, method, 0), methods=["GET"]))
-    app = Starlette(routes=routes, exception_handlers=dict.fromkeys(_FAILURES, _failed))
+
+    async def failed(request: Request, error: Exception) -> Response:
+        return Response(status_code=408) if isinstance(error, ClientDisconnect) else _response(error)  # nobody reads it
+
+    app = Starlette(routes=routes, exception_handlers=dict.fromkeys(_FAILURES, failed))
     app.router.redirect_slashes = False
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
@@ -143,16 +156,12 @@ def rest_app(
     return guarded
 
 
-# -- requests ----------------------------------------------------------------------------------------------------------
-
-
 async def _read(request: Request, most: int, seconds: float) -> bytes:
     """The whole body."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is not sent as application/json.")
-    large = HTTPException(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body has more than the {most:,} bytes that are taken."
-    )
+    problem = f"The body has more than the {most:,} bytes that are taken."
+    large = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, problem)
     length, body = request.headers.get("content-length", ""), bytearray()
     if length.isascii() and length.isdecimal() and int(length) > most:
         raise large
@@ -166,20 +175,6 @@ async def _read(request: Request, most: int, seconds: float) -> bytes:
         problem = f"The body did not come within {seconds:g} seconds."
         raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, problem, {"connection": "close"}) from None
     return bytes(body)
-
-
-async def _message(stub: Any, method: str, body: bytes, request: Request) -> Message:
-    """The message of a request. Before a large one is read, which takes a second, its caller makes a call that costs nothing."""
-    message: Message = message_factory.GetMessageClass(_METHODS[method].input_type)()
-    try:
-        if method in GETS.values():
-            return ParseDict(_parameters(request, method), message)
-        if len(body) <= _LARGE_BYTES:
-            return _parsed(body, message)
-        await _waited_for(stub.GetCatalog, pb.GetCatalogRequest(page_size=0), request)
-        return await asyncio.to_thread(_parsed, body, message)
-    except (ParseError, ValueError, RecursionError) as error:  # ValueError: of UTF-8
-        raise _unread(str(error)) from None
 
 
 def _parsed(body: bytes, message: Message) -> Message:
@@ -202,9 +197,8 @@ def _parameters(request: Request, method: str) -> dict[str, Any]:
     found: dict[str, Any] = dict(request.path_params)
     for name in request.query_params:
         if name not in known or name in request.path_params:
-            raise InvalidArgumentError(
-                "there is no such field", subject=name, remedy=f"The fields are {', '.join(known)}"
-            )
+            remedy = f"The fields are {', '.join(known)}"
+            raise InvalidArgumentError("there is no such field", subject=name, remedy=remedy)
         values = request.query_params.getlist(name)
         found[name] = values if known[name].is_repeated else values[-1]
     return found
@@ -213,25 +207,25 @@ def _parameters(request: Request, method: str) -> dict[str, Any]:
 def _unread(problem: str) -> InvalidArgumentError:
     """The error of a body that is no message, from the words of protobuf's reader."""
     path, known = ".".join(_FIELD.findall(problem)), problem.partition("Available Fields")[2].partition("[")[2]
-    unknown = _UNKNOWN.search(problem)
+    unknown, subject, remedy = _UNKNOWN.search(problem), "body", "Send one JSON object"
+    told = f"the body is no message: {problem[:200].rstrip('.')}"
     if unknown is not None:
-        path = ".".join(filter(None, (path, unknown[1])))
         names = _HUMP.sub(r"_\1", known.partition("]")[0]).lower()  # as the contract writes them
+        told, subject = "there is no such field", ".".join(filter(None, (path, unknown[1])))
         remedy = f"The fields are {names}" if known else ""
-        return InvalidArgumentError("there is no such field", subject=path, remedy=remedy)
-    if path:
-        return InvalidArgumentError(_FIELD.sub("", problem).rstrip("."), subject=path, remedy="See /openapi.json")
-    if "recursion" in problem:
-        return InvalidArgumentError(
-            "the body is nested too deep", subject="body", remedy="Send the fields of the message only"
-        )
-    return InvalidArgumentError(
-        f"the body is no message: {problem[:200].rstrip('.')}", subject="body", remedy="Send one JSON object"
-    )
+    elif path:
+        told, subject, remedy = _FIELD.sub("", problem).rstrip("."), path, "See /openapi.json"
+    elif "recursion" in problem:
+        told, remedy = "the body is nested too deep", "Send the fields of the message only"
+    return InvalidArgumentError(told, subject=subject, remedy=remedy)
 
 
-def _said(request: Request) -> dict[str, Any]:
-    """Metadata and timeout of the gRPC call."""
+def _method_of(message: Message) -> str:
+    return next(name for name, method in _METHODS.items() if method.input_type is message.DESCRIPTOR)
+
+
+async def _waited_for(method: Any, message: Message, request: Request) -> Any:
+    """Return the answer to a call; cancel it when the client of the HTTP request goes away."""
     headers, metadata = request.headers, []
     token = headers.get("authorization", "")
     if token:  # what is no metadata of gRPC is no token of anybody either
@@ -242,19 +236,7 @@ def _said(request: Request) -> dict[str, Any]:
     if not (timeout.isascii() and timeout.isdecimal() and len(timeout) < 10 and 1 <= int(timeout) <= _MOST_MS):
         raise InvalidArgumentError(f"it is a number from 1 to {_MOST_MS:,}", subject="egotools-timeout-ms")
     metadata += [("egotools-tenant", tenant)] if tenant else []
-    return {"metadata": tuple(metadata), "timeout": int(timeout) / 1e3}
-
-
-# -- calls and answers -------------------------------------------------------------------------------------------------
-
-
-def _method_of(message: Message) -> str:
-    return next(name for name, method in _METHODS.items() if method.input_type is message.DESCRIPTOR)
-
-
-async def _waited_for(method: Any, message: Message, request: Request) -> Any:
-    """Return the answer to a call; cancel it when the client of the HTTP request goes away."""
-    call = method(message, **_said(request))
+    call = method(message, metadata=tuple(metadata), timeout=int(timeout) / 1e3)
 
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -272,12 +254,6 @@ async def _waited_for(method: Any, message: Message, request: Request) -> Any:
             call.cancel()
 
 
-def _json(message: Message) -> bytes:
-    """A message as proto3 JSON, with the fields' own names, and those without presence always there."""
-    found = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
-
-
 def _snapshot(answer: Any) -> dict[str, str]:
     """The header with the snapshot that an answer is from; and that it is for this request only."""
     if isinstance(answer, pb.RetrieveBatchResponse):
@@ -286,36 +262,24 @@ def _snapshot(answer: Any) -> dict[str, str]:
     return {"cache-control": "no-store", **({"egotools-snapshot": snapshot} if snapshot else {})}
 
 
-# -- problems ----------------------------------------------------------------------------------------------------------
+def _json(message: Message) -> bytes:
+    """A message as proto3 JSON, with the fields' own names, and those without presence always there."""
+    found = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
 
 _FAILURES: tuple[Any, ...] = (AioRpcError, EgotoolsError, HTTPException, ClientDisconnect, Exception)
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    return Response(status_code=408) if isinstance(error, ClientDisconnect) else _response(error)  # nobody reads it
-
-
 def _response(error: Exception) -> Response:
     """The problem details (RFC 9457) of an error."""
-    problem, headers = _problem(error)
-    status, headers = problem["status"], {**headers, "cache-control": "no-store"}
-    text = json.dumps(problem, ensure_ascii=False, separators=(",", ":"))
-    return Response(text, status_code=status, headers=headers, media_type=PROBLEM_TYPE)
-
-
-def _problem(error: Exception) -> tuple[dict[str, Any], dict[str, str]]:
     headers: dict[str, str] = {}
-    said: dict[str, Any] = {}
     wait_ms: float = 0.0
     if isinstance(error, AioRpcError):
         found = error_from_rpc(error)
-        status = http_status(found.code, found.reason or found.code)
-        said = {
-            "detail": found.message,
-            "reason": found.reason or found.code,
-            "subject": found.subject,
-            "remedy": found.remedy,
-        }
+        reason = found.reason or found.code
+        status = http_status(found.code, reason)
+        said = {"detail": found.message, "reason": reason, "subject": found.subject, "remedy": found.remedy}
         if found.incident_id:
             said |= {"reason": "INTERNAL", "instance": f"/incidents/{found.incident_id}"}
         elif found.code == "UNAVAILABLE" and not found.reason:  # the transport's own words are for its operator
@@ -340,4 +304,9 @@ def _problem(error: Exception) -> tuple[dict[str, Any], dict[str, str]]:
     if status in (429, 503):
         headers["retry-after"] = str(max(1, math.ceil(wait_ms / 1e3)))
     problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, **said}
-    return {name: value for name, value in problem.items() if value != ""}, headers
+    told = {name: value for name, value in problem.items() if value != ""}
+    text, headers = (
+        json.dumps(told, ensure_ascii=False, separators=(",", ":")),
+        {**headers, "cache-control": "no-store"},
+    )
+    return Response(text, status_code=status, headers=headers, media_type=PROBLEM_TYPE)

@@ -96,7 +96,8 @@ def accepted_schema(schema: Mapping[str, Any], *, rename: bool = False) -> _Made
 
     The inputs of all parts and alternatives at the top are among its properties; those of alternatives are optional, and a note says
     which belong together. ``rename`` gives properties names of 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a
-    renamed one has its own name as ``title``."""
+    renamed one has its own name as ``title``.
+    """
     schema = as_dict(schema)
     top: dict[str, Any] = {key: value for key, value in schema.items() if key not in _NOT_AT_TOP}
     notes: list[str] = []

@@ -35,15 +35,12 @@ Role: TypeAlias = Literal["read", "admin", "metrics"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The identity of a call, after authentication.
-
-    :param filters: metadata key → allowed values, as in ``RetrieveRequest.filters``: the tools that exist for this caller.
-    """
+    """The identity of a call, after authentication."""
 
     name: str = ""  # of the subject, for the logs; empty for an anonymous caller
     roles: frozenset[Role] = frozenset()
     tenants: frozenset[str] | None = None  # the tenants it may use; None for all
-    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # which tools exist for it, as a request's
 
     @property
     def home(self) -> str:
@@ -203,20 +200,17 @@ class JsonFormatter(logging.Formatter):
         }
         for name, value in getattr(record, "fields", {}).items():
             line[name] = redact(value) if isinstance(value, str) else value
-        if record.exc_info and record.exc_info[1] is not None:
-            line["traceback"] = _traceback(record.exc_info[1])
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            shown: list[str] = []
+            while error is not None and len(shown) < 1_000:
+                shown.append(f"{type(error).__module__}.{type(error).__qualname__}")
+                frames = traceback.extract_tb(error.__traceback__)
+                shown += [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
+                error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+            line["traceback"] = shown
         text = json.dumps(line, ensure_ascii=False, default=str)
         return text.encode("utf-8", "backslashreplace").decode("utf-8")  # a lone surrogate could not be written
-
-
-def _traceback(error: BaseException | None) -> list[str]:
-    shown: list[str] = []
-    while error is not None and len(shown) < 1_000:
-        shown.append(f"{type(error).__module__}.{type(error).__qualname__}")
-        frames = traceback.extract_tb(error.__traceback__)
-        shown += [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return shown
 
 
 class PlainFormatter(JsonFormatter):

@@ -117,8 +117,12 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self.begun += 1
         task = asyncio.current_task()
         self._tasks.add(task)
+        response: Message | None = None
+        error: EgotoolsError | pb.Error | None = None
         try:
-            response, error = await self._run(record, handler, context)
+            response = await self._answered(record, handler, context)
+        except EgotoolsError as refused:
+            error = refused
         except asyncio.CancelledError:
             if not self._abandoned:
                 remaining = context.time_remaining()
@@ -127,7 +131,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                     self._trail.left(record, why)
                 self._ended(record, why)
                 raise
-            response, error = None, _STOPPING
+            error = _STOPPING
+        except Exception:
+            error = unexpected = report_incident(record.method)
+            record.log_fields["incident_id"] = unexpected.incident_id
         finally:
             self._tasks.discard(task)
         message = error if isinstance(error, pb.Error | None) else error_message(error)
@@ -135,37 +142,37 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if self._trail is not None:
             await self._trail.end(record, code.name)
         self._ended(record, code.name, message.reason if message else "")
-        if message is not None:
-            await context.abort(code, details, (*trailing, *_retry_hint(code, error, context)))
-        return response
+        if message is None:
+            return response
+        if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+            # When to try again: soon at another replica first, then later each time; never what is too large.
+            hint = "-1"
+            if isinstance(error, OverloadedError):
+                tried = _metadata(context, _ATTEMPTS_KEY)
+                attempts = min(int(tried), _MOST_ATTEMPTS) if tried.isascii() and tried.isdecimal() else 0
+                wait_s = error.retry_after_s * 2 ** (attempts - 1) if attempts else _OTHER_REPLICA_S
+                hint = str(round(wait_s * random.uniform(0.75, 1.25) * 1e3))
+            trailing = (*trailing, (_PUSHBACK_KEY, hint))
+        await context.abort(code, details, trailing)
+        return None
 
-    async def _run(
-        self, record: CallRecord, handler: Any, context: _Context
-    ) -> tuple[Message | None, EgotoolsError | pb.Error | None]:
-        """Return the answer, or the error."""
-        try:
-            self._check(record)
-            who, method = record.caller.name or record.peer, record.method
-            self._admission.begin(who, context)
-            raw, held = await self._admission.read(method, who, context)
-            check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
-            request = _decoded(handler, raw)
-            del raw
-            if self._trail is not None:
-                await self._trail.begin(record, getattr(request, "snapshot_id", ""))
-            response: Message = await handler.unary_unary(request, context)
-            size = response.ByteSize()
-            if size > self._max_message_bytes:
-                raise answer_too_large(size, self._max_message_bytes)
-            held.resize(size)
-            self._metrics.answered(record, response)
-            return response, None
-        except EgotoolsError as error:
-            return None, error
-        except Exception:
-            unexpected = report_incident(record.method)
-            record.log_fields["incident_id"] = unexpected.incident_id
-            return None, unexpected
+    async def _answered(self, record: CallRecord, handler: Any, context: _Context) -> Message:
+        self._check(record)
+        who, method = record.caller.name or record.peer, record.method
+        self._admission.begin(who, context)
+        raw, held = await self._admission.read(method, who, context)
+        check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
+        request = _decoded(handler, raw)
+        del raw
+        if self._trail is not None:
+            await self._trail.begin(record, getattr(request, "snapshot_id", ""))
+        response: Message = await handler.unary_unary(request, context)
+        size = response.ByteSize()
+        if size > self._max_message_bytes:
+            raise answer_too_large(size, self._max_message_bytes)
+        held.resize(size)
+        self._metrics.answered(record, response)
+        return response
 
     def _ended(self, record: CallRecord, code: str, reason: str = "") -> None:
         """Log a call, and tell the observers, once for each call."""
@@ -191,18 +198,6 @@ def _decoded(handler: Any, raw: bytes) -> Any:
     except DecodeError:
         problem = "the bytes are not a message of this method"
         raise InvalidArgumentError(problem, subject="request", remedy="Send egotools.v1 messages") from None
-
-
-def _retry_hint(code: grpc.StatusCode, error: object, context: _Context) -> tuple[tuple[str, str], ...]:
-    """Say when the caller should try again: soon at another replica first, then later each time; never what is too large."""
-    if code is not grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return ()
-    if not isinstance(error, OverloadedError):
-        return ((_PUSHBACK_KEY, "-1"),)
-    tried = _metadata(context, _ATTEMPTS_KEY)
-    attempts = min(int(tried), _MOST_ATTEMPTS) if tried.isascii() and tried.isdecimal() else 0
-    wait_s = error.retry_after_s * 2 ** (attempts - 1) if attempts else _OTHER_REPLICA_S
-    return ((_PUSHBACK_KEY, str(round(wait_s * random.uniform(0.75, 1.25) * 1e3))),)
 
 
 def _metadata(context: _Context, key: str) -> str:

@@ -89,7 +89,8 @@ def run(
     """Serve in this process until SIGTERM or SIGINT, with logs as JSON lines. A second signal aborts the calls in flight; SIGHUP reloads.
 
     Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged.
-    It raises an EgotoolsError when the address is in use, an engine cannot be loaded, or the warm-up query fails."""
+    It raises an EgotoolsError when the address is in use, an engine cannot be loaded, or the warm-up query fails.
+    """
     limit_heap()  # before the first engine is opened
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
     configure_logging(settings.log_level)

@@ -249,7 +249,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         for number, (request, cost) in enumerate(zip(decoded, costs, strict=True)):
             # Each waits for a turn of its own, so that a batch holds no worker for long.
             work = partial(self._result, engine, request, tenant)
-            result = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost, begun=number > 0)
+            result = await self._run(context, work, cost=cost, deadline=deadline, begun=number > 0)
             size += result.ByteSize()
             if size > most:
                 raise answer_too_large(size, most)
@@ -419,15 +419,14 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         allowed = self._settings.default_deadline_s - spent if remaining is None else remaining
         return time.monotonic() + min(allowed, self._settings.max_deadline_s - spent)
 
-    async def _run(self, context: _Context, work: Callable[[Turn], _T], *, cost: int = 1) -> _T:
-        return await self._limiter.run(work, deadline=self._deadline(context), flow=_flow(), cost=cost)
+    async def _run(
+        self, context: _Context, work: Callable[[Turn], _T], *, cost: int = 1, deadline: float = 0, begun: bool = False
+    ) -> _T:
+        call = current_call()
+        until = deadline or self._deadline(context)
+        return await self._limiter.run(work, deadline=until, flow=flow_of(call, call.tenant), cost=cost, begun=begun)
 
 
 def flow_of(call: CallRecord, tenant: str) -> Flow:
     """Whose turn a call takes: that of its caller, or of its address where callers have no name."""
     return Flow(tenant, call.caller.name or call.peer)
-
-
-def _flow() -> Flow:
-    call = current_call()
-    return flow_of(call, call.tenant)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -114,7 +114,11 @@ class ServerSettings:
         for name, (harmless, remedy) in _REMOVED.items():
             if given.get(ENV_PREFIX + name, "") not in ("", harmless):
                 raise InvalidArgumentError("it was removed", subject=ENV_PREFIX + name, remedy=remedy)
-        _warn_of_misspelt(given, {each.name.upper() for each in fields(cls)})
+        known = {each.name.upper() for each in fields(cls)}
+        for variable in sorted(each for each in given if each.startswith(ENV_PREFIX)):
+            name = variable.removeprefix(ENV_PREFIX)  # it is no error: a cluster gives variables of services such names
+            if name not in known and (near := get_close_matches(name, known, n=1, cutoff=_MISSPELT)):
+                _LOG.warning("%s is no setting, is %s%s meant?", variable[:100], ENV_PREFIX, near[0])
         values = {name: value for name, value in overrides.items() if value is not None}
         variables = {each.name: ENV_PREFIX + each.name.upper() for each in fields(cls) if each.name not in values}
         values |= {name: given[variable] for name, variable in variables.items() if given.get(variable)}
@@ -127,15 +131,6 @@ class ServerSettings:
             problem = first_error(error).partition(" is ")[2]
             remedy = "docs/serving.md, docs/operate.md and docs/access.md have the settings"
             raise InvalidArgumentError(problem, subject=variables.get(name, name), remedy=remedy) from None
-
-
-def _warn_of_misspelt(given: Mapping[str, str], known: Collection[str]) -> None:
-    """Log a variable that is nearly a setting. It is no error: a cluster gives variables of services such names."""
-    for variable in sorted(given):
-        name = variable.removeprefix(ENV_PREFIX)
-        near = get_close_matches(name, known, n=1, cutoff=_MISSPELT) if name != variable and name not in known else []
-        if near:
-            _LOG.warning("%s is no setting, is %s%s meant?", variable[:100], ENV_PREFIX, near[0])
 
 
 def _named(store: Any) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -48,6 +48,7 @@ _READ, _ALL = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/
 _MAX_BODY_BYTES, _MAX_QUERY_CHARS = 64 * 1024, 20_000
 _MOST_NEIGHBOURS = 300
 _STILL_THERE_S = 15.0
+_FAILURES: tuple[Any, ...] = (EgotoolsError, ClientError, Exception)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +71,7 @@ class PageContext:
 
 
 async def _visitor(request: Request, method: str = _READ) -> tuple[str, str]:
-    """The token and the tenant of who asks, when they may call a method of the service.
-
-    :raises UnauthenticatedError: without a valid token.
-    :raises PermissionDeniedError: without the role or the tenant.
-    """
+    """The token and the tenant of who asks, when they may call a method of the service; else the errors of authentication."""
     authentication, tenant = _context(request).authentication, request.headers.get(_TENANT_HEADER, "")
     if authentication is None:
         return "", tenant
@@ -204,10 +201,7 @@ async def _stream(events: AsyncGenerator[RunEvent, None], stopping: asyncio.Even
 
 
 class _PageGuard:
-    """Middleware. A host name that is not the server's is refused, and what comes from another site.
-
-    :param hosts: names by which the page may be called, beside those of loopback.
-    """
+    """Middleware. A host name that is none of loopback or ``hosts`` is refused, and what comes from another site."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
         self._app = app
@@ -231,9 +225,11 @@ class _PageGuard:
         if not is_own_host(headers.get("host", ""), self._hosts):
             return PlainTextResponse("This server has another name.", status_code=421)
         if scope["path"].startswith("/api/"):
-            origin = headers.get("origin", "")
+            origin, netloc = headers.get("origin", ""), ""
+            with suppress(ValueError):  # it is no address
+                netloc = urlsplit(origin).netloc.lower()
             elsewhere = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-            if elsewhere or (origin and _netloc(origin) != headers.get("host", "").lower()):
+            if elsewhere or (origin and netloc != headers.get("host", "").lower()):
                 return PlainTextResponse("This comes from another site.", status_code=403)
         if scope["method"] not in ("GET", "HEAD"):
             length = headers.get("content-length", "")
@@ -244,41 +240,25 @@ class _PageGuard:
         return None
 
 
-def _netloc(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:  # it is no address
-        return ""
-
-
-async def _index(request: Request) -> FileResponse:
-    return FileResponse(STATIC / "index.html")
-
-
-async def _failed(request: Request, error: Exception) -> JSONResponse:
-    found = error_json(error)
-    return JSONResponse({"error": found}, status_code=http_status(found["code"]))
-
-
-_ROUTES = (
-    Route("/", _index),
-    Route("/api/session", _session),
-    *(Route(f"/api/{name}", _tools, methods=["POST"]) for name in ("retrieve", "plan")),
-    *(Route(f"/api/{name}", _looked_up) for name in ("tool", "neighbors", "catalog")),
-    *(Route(f"/api/{name}", _begun, methods=["POST"]) for name in ("runs", "questions")),
-    Mount("/static", StaticFiles(directory=STATIC)),
-)
-
-
 def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
-    """Return the application.
+    """Return the application, which may be called by names of loopback and of ``hosts``."""
 
-    :param hosts: names by which the page may be called, beside those of loopback.
-    """
-    app = Starlette(
-        routes=_ROUTES,
-        middleware=[Middleware(_PageGuard, hosts=hosts)],
-        exception_handlers={EgotoolsError: _failed, ClientError: _failed, Exception: _failed},
+    async def index(request: Request) -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    async def failed(request: Request, error: Exception) -> JSONResponse:
+        found = error_json(error)
+        return JSONResponse({"error": found}, status_code=http_status(found["code"]))
+
+    routes = (
+        Route("/", index),
+        Route("/api/session", _session),
+        *(Route(f"/api/{name}", _tools, methods=["POST"]) for name in ("retrieve", "plan")),
+        *(Route(f"/api/{name}", _looked_up) for name in ("tool", "neighbors", "catalog")),
+        *(Route(f"/api/{name}", _begun, methods=["POST"]) for name in ("runs", "questions")),
+        Mount("/static", StaticFiles(directory=STATIC)),
     )
+    guard = [Middleware(_PageGuard, hosts=hosts)]
+    app = Starlette(routes=routes, middleware=guard, exception_handlers=dict.fromkeys(_FAILURES, failed))
     app.state.context = context
     return app

@@ -36,40 +36,16 @@ def client_maker(server: Server) -> Callable[[str, str], AsyncClient]:
     return make
 
 
-def _questions(plan: AskPlan, stores: Mapping[str, Path]) -> Plan:
-    """Return what answers questions of a graph: of that of the plan, else of the tool graph of the visitor's tenant."""
-
-    async def work(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
-        found = plan
-        if not plan.graph:
-            if asked.tenant not in stores:
-                raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
-            found = replace(plan, graph=f"store:{stores[asked.tenant]}")
-        told = await ask_graph(found, asked.request, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
-        failed = outcome_error(told.answered.end, by_command=False)
-        error = None if failed is None else error_json(failed)
-        observe({"event": "QuestionAnswered", "pages": list(told.pages), "error": error})
-
-    return observed(work)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSettings:
-    """Where the page is, and what is behind it; its TLS is that of the server.
+    """Where the page is, and what is behind it; its TLS is that of the server."""
 
-    :param host: beyond loopback only with TLS and access control, or where the server is ``insecure``.
-    :param names: host names by which the page may be called, beside those of loopback and ``host``.
-    :param plan: None: the page only looks for tools.
-    :param domains: of the planner, the default first.
-    :param ask: how questions of a graph are answered, where its graph is empty that of each tenant's tools; None: none are.
-    """
-
-    host: str = "127.0.0.1"
+    host: str = "127.0.0.1"  # beyond loopback only with TLS and access control, or where the server is ``insecure``
     port: int = 8080
-    names: tuple[str, ...] = ()
-    plan: Plan | None = None
-    domains: Sequence[str] = ()
-    ask: AskPlan | None = None
+    names: tuple[str, ...] = ()  # by which the page may be called, beside those of loopback and ``host``
+    plan: Plan | None = None  # None: the page only looks for tools
+    domains: Sequence[str] = ()  # of the planner, the default first
+    ask: AskPlan | None = None  # of questions of a graph, where it names none of the tenant's tools; None: none are
 
 
 @asynccontextmanager
@@ -95,11 +71,26 @@ async def serve_web(
     if grpc_settings.require_client_cert:
         problem = "the page cannot call a server that knows its callers by their certificates"
         raise InvalidArgumentError(problem, subject="require_client_cert", remedy="Use tokens, or leave --web out")
+
+    asking = settings.ask
+
+    async def ask(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
+        """Answer a question of a graph: of that of the plan, else of the tool graph of the visitor's tenant."""
+        plan = asking or AskPlan(graph="")
+        if not plan.graph:
+            if asked.tenant not in stores:
+                raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
+            plan = replace(plan, graph=f"store:{stores[asked.tenant]}")
+        told = await ask_graph(plan, asked.request, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
+        failed = outcome_error(told.answered.end, by_command=False)
+        error = None if failed is None else error_json(failed)
+        observe({"event": "QuestionAnswered", "pages": list(told.pages), "error": error})
+
     context = PageContext(
         open_client=client_maker(server),
         authentication=access.authentication,
         plan=settings.plan,
-        question=None if settings.ask is None else _questions(settings.ask, stores),
+        question=None if asking is None else observed(ask),
         domains=settings.domains,
     )
     app = page_app(context, hosts=[settings.host, *settings.names])

@@ -60,13 +60,7 @@ from retrieval.snapshot.manifest import (
     verify_listing,
     verify_snapshot,
 )
-from retrieval.snapshot.publish import (
-    SNAPSHOTS,
-    current_snapshot,
-    publish,
-    publish_again,
-    staging_folder,
-)
+from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, publish_again, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.signing import signing_key_file
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot

@@ -16,12 +16,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 
-from egotools import (
-    AsyncClient,
-    ClientError,
-    InvalidRequestError,
-    ToolRequestError,
-)
+from egotools import AsyncClient, ClientError, InvalidRequestError, ToolRequestError
 from egotools.calling.input_arguments import place_arguments
 from egotools.calling.invoker import off_loop
 from egotools.calling.mcp_invoker import ChangedToolError
@@ -38,15 +33,7 @@ from services.mcp.model_tools import (
     own_tools,
     read_arguments,
 )
-from services.mcp.tool_replies import (
-    found_reply,
-    id_of,
-    plan_reply,
-    shown_text,
-    tool_of,
-    tool_reply,
-    why_not_callable,
-)
+from services.mcp.tool_replies import found_reply, id_of, plan_reply, shown_text, tool_of, tool_reply, why_not_callable
 
 _Context: TypeAlias = ServerRequestContext[Any, Any]
 _LOG = logging.getLogger("egotools.mcp")

@@ -16,14 +16,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError, PermissionDenie
 from retrieval.engine import Engine
 from services.server.access.policy import Policy, read_policy
 from services.server.access.tls import check_pair, is_loopback, server_credentials, web_context
-from services.server.access.tokens import (
-    TOKEN_PREFIX,
-    Identity,
-    JsonWebTokens,
-    StaticTokens,
-    invalid_token,
-    key_source,
-)
+from services.server.access.tokens import TOKEN_PREFIX, Identity, JsonWebTokens, StaticTokens, invalid_token, key_source
 from services.server.access.watched_file import WatchedFiles
 from services.server.calls import (
     TENANT_METADATA_KEY,

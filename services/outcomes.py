@@ -53,10 +53,7 @@ class OutcomeLog:
         self._descriptor, self._path, self._size = -1, folder, 0
 
     def append(self, outcome: Outcome) -> None:
-        """Append an outcome, and return when it is on the disk.
-
-        :raises StorageError: when that fails; it may be reported again.
-        """
+        """Append an outcome, and return when it is on the disk. Raises StorageError when that fails; it may be reported again."""
         data = json.dumps(asdict(outcome), sort_keys=True, separators=(",", ":")).encode() + b"\n"
         try:
             if not self._is_whole() or self._size + len(data) > self._file_bytes > self._size > 0:

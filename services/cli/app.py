@@ -132,10 +132,7 @@ def _end(error: InvalidArgumentError, *, as_json: bool) -> None:
 
 
 def _has(gone: Sequence[str], args: Sequence[str]) -> bool:
-    """Whether a command line begins with the words of a command, and has its option and value, if they are named.
-
-    A value is also meant by what begins with it and a colon (``ladybug:PATH``).
-    """
+    """Whether a command line begins with the words of a command, and has its option and value, also with more after a colon, if they are named."""
     at = next((at for at, word in enumerate(gone) if word.startswith("-")), len(gone))
     words, option = list(gone[:at]), gone[at:]
     given = [each for each in args if each not in ("-v", "--verbose")]

@@ -428,10 +428,7 @@ async def walk(
 
 
 def replay_walk(domain: Domain, path: Path) -> Walked:
-    """Execute a finished run again from its journal; no server is asked and no tool is called.
-
-    :raises InvalidArgumentError: when the journal is of another domain, its run has not ended, or the answer is another one.
-    """
+    """Execute a finished run of the domain again from its journal, to the same answer; no server is asked and no tool is called."""
     journal = read_run_journal(path)
     header, ended = _header(journal), journal.end
     if header is None or ended is None:

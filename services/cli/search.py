@@ -363,10 +363,7 @@ def _plain(value: Any) -> Any:
 
 
 async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max_bytes: int, text: str) -> ToolAnswer:
-    """Call a tool as the gateways do, but for retries: policy and consent first, an MCP tool as its server has it now.
-
-    :param text: the request, where it was not shown yet.
-    """
+    """Call a tool as the gateways do, but for retries: policy and consent first, an MCP tool as its server has it now. ``text``: not shown yet."""
     from planners.calls.tool_access import CallPipeline, ProtocolInvoker, PythonInvoker
 
     async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:

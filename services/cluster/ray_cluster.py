@@ -20,21 +20,14 @@ _PLACES = ("local", "ray")
 
 
 def on_ray(place: str) -> bool:
-    """Whether ``--on`` names a cluster of Ray.
-
-    :raises InvalidArgumentError: for another name.
-    """
+    """Whether ``--on`` names a cluster of Ray. Raises InvalidArgumentError for another name."""
     if place not in _PLACES:
         raise InvalidArgumentError(f"there is no place {place!r}", subject="--on", remedy=f"Use {' or '.join(_PLACES)}")
     return place == "ray"
 
 
 def connected() -> Any:
-    """Connect to the running cluster: that of ``RAY_ADDRESS``, or the one of this machine. Return the module ``ray``.
-
-    :raises MissingExtraError: when the extra ``ray`` is not installed.
-    :raises NotReadyError: when no cluster answers.
-    """
+    """Connect to the running cluster, of ``RAY_ADDRESS`` or this machine; return the module ``ray``. NotReadyError when no cluster answers."""
     if find_spec("ray") is None:
         raise MissingExtraError("--on ray", extra="ray")
     os.environ.setdefault(RECONNECT, _RECONNECT_S)  # read at the import: this command outlives a dead head too
@@ -63,11 +56,7 @@ _RETRIES = 20  # of one task whose worker dies; an error of the task itself is r
 
 
 class RayPool(Executor):
-    """As :class:`concurrent.futures.ProcessPoolExecutor`, with tasks of the cluster that the command is connected to.
-
-    :param workers: is not used: the cluster decides how many tasks run.
-    :param initializer: called in each worker before its first task, with ``initargs``.
-    """
+    """As :class:`concurrent.futures.ProcessPoolExecutor`, with tasks of the cluster, which decides how many run."""
 
     def __init__(self, workers: int, *, initializer: Callable[..., None], initargs: tuple[Any, ...]) -> None:
         import ray
@@ -97,11 +86,7 @@ def _run(
 
 @contextmanager
 def ray_pool() -> Iterator[Callable[..., Executor]]:
-    """Connect to the cluster, and yield what makes pools of it.
-
-    :raises NotReadyError: when no cluster answers.
-    :raises CatalogError: when the worker of a task died each time, or the cluster is lost.
-    """
+    """Connect to the cluster, and yield what makes pools of it. CatalogError when the worker of a task died each time, or the cluster is lost."""
     connected()
     from ray.exceptions import RayError, RayTaskError
 

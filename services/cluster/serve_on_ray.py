@@ -86,10 +86,7 @@ def serve_on_ray(settings: ServerSettings, *, store: CatalogEntry, catalogs: Pat
     The servers outlive this process where it is killed: the same command takes them over. With other arguments it replaces them.
 
     :param settings: of each server, but that it listens on the address of its node. Paths are those of every node.
-    :param store: what they serve.
-    :param catalogs: the catalogues file; None for one store.
-    :raises InvalidArgumentError: when the port is 0.
-    :raises NotReadyError: when there is no cluster, or no node can serve.
+    :raises InvalidArgumentError: when the port is 0; NotReadyError: when there is no cluster, or no node can serve.
     """
     if not settings.port:
         problem, remedy = "a server that is started again needs its port again", "Name a port"

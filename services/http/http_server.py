@@ -46,10 +46,8 @@ def http_status(code: str, reason: str = "") -> int:
 
 
 def is_own_host(header: str, names: Iterable[str] = ()) -> bool:
-    """Whether the header ``Host`` of a request names this server: a name of loopback, or one of ``names``, which are in lower case.
-
-    A server on loopback refuses every other name: else a site whose name is made to point here (DNS rebinding) could read what this
-    machine alone may.
+    """Whether the header ``Host`` names this server: by loopback or ``names`` (lower case). On loopback every other name is refused: a site
+    whose name is made to point here (DNS rebinding) could read what this machine alone may.
     """
     try:
         host = (urlsplit(f"//{header}").hostname or "").lower()
@@ -65,14 +63,13 @@ class _Connection(H11Protocol):
     A connection without a place takes that of another: of those that have sent no whole request, else of all, the oldest of the
     address that has most. So who holds connections loses them, and others are answered. It does the TLS handshake itself: done by
     the listening socket, who begins none would have no place.
-
-    :param held: connection → address of the other end, in the order of their coming.
     """
 
     def __init__(
         self, held: dict[_Connection, str], most: int, request_s: float, tls: SSLContext | None, **options: Any
     ) -> None:
         super().__init__(**options)
+        # Connection → address of the other end, in the order of their coming.
         self._held, self._most, self._request_s, self._tls = held, most, request_s, tls
         self._is_ready, self._early = False, b""
         self._timer: asyncio.TimerHandle | None = None
@@ -167,18 +164,12 @@ async def serve_http(
     app: ASGIApp,
     *,
     host: str,
-    port: int,
+    port: int,  # 0: any free one
     tls: SSLContext | None = None,
-    connections: int = _MOST_CONNECTIONS,
-    request_s: float = _REQUEST_S,
+    connections: int = _MOST_CONNECTIONS,  # never more than a quarter of the file descriptors of the process
+    request_s: float = _REQUEST_S,  # for a request to come in whole
 ) -> AsyncIterator[str]:
-    """Serve an application inside the block; yields its address, ``http://127.0.0.1:8080``.
-
-    :param port: 0: any free port.
-    :param connections: how many at most; never more than a quarter of the file descriptors that the process may open.
-    :param request_s: seconds for a request to come in whole.
-    :raises InvalidArgumentError: when the address is in use or not of this machine.
-    """
+    """Serve an application inside the block; yields its address, ``http://127.0.0.1:8080``. InvalidArgumentError when it is in use."""
     try:
         family, kind, protocol, _, own = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)

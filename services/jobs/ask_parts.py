@@ -63,10 +63,8 @@ class Told:
 async def ask_graph(
     plan: AskPlan, question: str, observe: Callable[[AgentEvent], None], *, rows: int, journal: Path | None = None
 ) -> Told:
-    """Ask a question, or go on with its run; one that has ended is told again.
+    """Ask a question, or go on with the run of a journal (its results are in a folder beside it); one that has ended is told again.
 
-    :param rows: of a table that are told, at most.
-    :param journal: file of the run, with a folder of its results beside it; in a temporary folder where None.
     :raises EgotoolsError: when the graph or the catalog cannot be opened, the catalog is of another graph, or the journal of another run.
     """
     own = read_catalog(plan.catalog) if plan.catalog else None

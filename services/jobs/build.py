@@ -86,15 +86,12 @@ def build(
     encoder: Encoder | None = None,
     extractor: Extractor | None = None,
     ontology: Ontology | None = None,
-    phrases: ChatModel | None = None,
-    pool: Callable[..., Executor] | None = None,
-    complete: Callable[[Catalog], Catalog] | None = None,
+    phrases: ChatModel | None = None,  # writes everyday phrases of the tools
+    pool: Callable[..., Executor] | None = None,  # of the extraction by rules and an embedded encoder; changes no byte
+    complete: Callable[[Catalog], Catalog] | None = None,  # as for :func:`~ingest.sources.catalog.read_catalog`
 ) -> BuildReport:
     """Build, with the models that a plan names where they are not given.
 
-    :param phrases: writes everyday phrases of the tools.
-    :param pool: makes what runs the extraction by rules and an embedded encoder; None for this machine. No byte depends on it.
-    :param complete: as for :func:`~ingest.sources.catalog.read_catalog`.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     ontology = ontology or load_ontology(plan.ontology)
@@ -125,11 +122,8 @@ def build(
 
 
 def build_snapshot(addresses: Sequence[str], store: Path, *, encoder: Encoder, **options: Any) -> BuildReport:
-    """Build with an encoder that is loaded already.
-
-    :param options: ``extractor``, ``ontology``, ``phrases`` and ``progress`` as for :func:`build`; the others are fields of
-        :class:`~services.jobs.plans.BuildPlan`; one worker where left out.
-    :raises EgotoolsError: as :func:`build`.
+    """Build with an encoder that is loaded already, and other arguments of :func:`build`; the rest are fields of
+    :class:`~services.jobs.plans.BuildPlan`, one worker where left out.
     """
     parts = {name: options.pop(name) for name in ("extractor", "ontology", "phrases", "progress") if name in options}
     plan = BuildPlan(addresses=tuple(addresses), store=store, **{"workers": 1, **options})

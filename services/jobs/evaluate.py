@@ -42,10 +42,7 @@ class Evaluation:
 
 
 def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
-    """Send every request to every system, one system after the other, and write the report.
-
-    :raises EgotoolsError: for every error that would make the measures invalid, before the first request is sent.
-    """
+    """Send every request to every system, one after the other, and write the report. What would make the measures invalid is raised before."""
     measured, engine, baseline = _measured(plan, progress, load_encoder)
     progress("figures", 0, 0)
     cutoffs = [cutoff for cutoff in CUTOFFS if cutoff <= plan.k]

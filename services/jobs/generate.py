@@ -50,11 +50,8 @@ class Generation:
 
 
 def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
-    """Generate requests from the tools of a snapshot, and write them with their report.
-
-    :raises InvalidArgumentError: for an invalid option, before anything is written.
-    :raises CatalogError: when no request could be made; the report has the reasons.
-    :raises EgotoolsError: for an error before the first request is written.
+    """Generate requests from the tools of a snapshot, and write them with their report. An invalid option is refused before anything is
+    written; CatalogError when no request could be made.
     """
     wanted = equal_mix(plan.per_class) if plan.mix is None else read_mix(plan.mix, plan.per_class)
     models = _models(plan)
@@ -125,10 +122,7 @@ def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:
 
 
 def _write_further(plan: DatagenPlan, made: RunResult, steps: Steps) -> tuple[Further, EgotoolsError | None]:
-    """Write the further requests that a plan asks for; a file of an earlier run that it does not ask for is removed.
-
-    The error of a model that stopped the long tasks is returned: everything before is written.
-    """
+    """Write the further requests of a plan, remove a file that it does not ask for, and return the error that stopped the long tasks."""
     wanted = {_UNANSWERABLE: plan.unanswerable, _LONG_TASKS: plan.long}
     for name in (name for name, count in wanted.items() if not count):
         with disk_errors(plan.out):

@@ -33,10 +33,7 @@ NOT_BETTER = 15
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """The tuned snapshot, the id of the one published in its place (or empty), the weights that serve now, and what was found.
-
-    :param tuning: None after a rollback.
-    """
+    """The tuned snapshot, the id published in its place (or empty), the weights that serve now, and what was found (not after a rollback)."""
 
     snapshot_id: str
     published_id: str
@@ -59,10 +56,7 @@ class Tuned:
 
 
 def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
-    """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better on held-out ones.
-
-    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
-    """
+    """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better on held-out ones; nothing on errors."""
     if plan.labels is None:
         remedy = "Name labelled requests, or go back to the shipped weights with --rollback"
         raise InvalidArgumentError("nothing is given to tune on", subject="--on", remedy=remedy)
@@ -87,11 +81,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
 
 
 def roll_back_weights(plan: TuningPlan) -> Tuned:
-    """Publish the content of a snapshot with the shipped ranking weights, atomically.
-
-    :raises NotFoundError: when the snapshot has the shipped weights.
-    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
-    """
+    """Publish the content of a snapshot with the shipped ranking weights, atomically; NotFoundError when it has those."""
     replaces = published_id(_target_store(plan))
     snapshot = open_snapshot(plan.snapshot)
     if snapshot.manifest.ranking is None:
@@ -164,10 +154,7 @@ class Learned:
 
 
 def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
-    """Learn from the outcomes of a store and from files, and publish what was learned if held-out sessions are answered better.
-
-    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
-    """
+    """Learn from the outcomes of a store and from files, and publish it if held-out sessions are answered better; nothing on errors."""
     store, key = plan.store, plan.signing_key
     if (store / MANIFEST).is_file():
         remedy = "Name the store that it is in"

@@ -81,12 +81,7 @@ class SolveTools:
 async def open_solve_parts(
     plan: SolvePlan, tools: SolveTools, task: KgotTask, journal: RunJournal, *, budget: Budget | None = None
 ) -> AsyncIterator[SolveParts]:
-    """Open what a run works with.
-
-    :param budget: shared by several runs; one of this run where None.
-    :raises EgotoolsError: when a file, the store or a model cannot be opened.
-    :raises ClientError: when the server does not answer.
-    """
+    """Open what a run works with; several may share a budget. EgotoolsError and ClientError when a part cannot be opened or does not answer."""
     plan.require_model()
     budget, settings = budget or plan.endpoint.budget(), plan.settings
     chat = tool_chat = open_chat(plan.endpoint, needed_by="a run by a model", budget=budget, policy=MODEL_RETRIES)

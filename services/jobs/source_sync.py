@@ -55,14 +55,11 @@ class SyncReport:
 def sync_sources(plan: BuildPlan, *, allowed_models: Sequence[str] = ()) -> SyncReport:
     """Read the sources again and publish the snapshot of their tools.
 
-    It is built as the published one: with its encoder, with what was learned from use. A source that
-    cannot be read as a whole keeps its published tools; a tool of no source of the plan is removed.
+    It is built as the published one: with its encoder, with what was learned from use. A source that cannot be read as a whole keeps its
+    published tools; a tool of no source of the plan is removed.
 
     :param plan: addresses, store, ``strict``, ``findings``, ``keep``, ``signing_key`` and ``workers`` count.
-    :param allowed_models: as for :func:`retrieval.engine.open_engine`.
-    :raises InvalidArgumentError: when a document has no named source, or the published snapshot has tools of no named source, or was built
-        with options that it does not tell.
-    :raises SourcesFileError: for a sources file with faults.
+    :raises InvalidArgumentError: when a document or a published tool has no named source, or options of the published build are not known.
     :raises SnapshotError: when another snapshot was published meanwhile.
     :raises EgotoolsError: as for :func:`services.jobs.build.build`. The published snapshot stays as it is then.
     """

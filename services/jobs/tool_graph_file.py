@@ -41,11 +41,9 @@ _EDGE_COLUMNS: Mapping[str, ColumnType] = {
 
 
 def tool_graph_file(store: Path, folder: Path | None = None) -> Path:
-    """Return the file of a store's published snapshot.
+    """Return the file of a store's published snapshot, in a folder of such files (the user's cache where None).
 
-    :param folder: of such files; the user's cache folder where None.
-    :raises NotFoundError: when the store has no published snapshot.
-    :raises SnapshotError: when it cannot be used.
+    :raises NotFoundError: when the store has no published snapshot; SnapshotError when it cannot be used.
     :raises StorageError: when the file cannot be written.
     """
     folder = folder or cache_folder("tool-graphs")

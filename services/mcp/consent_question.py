@@ -63,8 +63,7 @@ class ConsentQuestions:
     async def ask(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
         """Return whether the user allows a call.
 
-        :raises PermissionDeniedError: when the client cannot ask, or the arguments are too long to be shown.
-        :raises OverloadedError: when eight questions to the caller's users are open.
+        :raises PermissionDeniedError: when the client cannot ask, or the arguments are too long; OverloadedError: when eight are open.
         :raises InputNeeded: when the client asks, and sends its request again.
         """
         context, params = ASKED_IN.get()

@@ -46,11 +46,7 @@ _INSTRUCTIONS = "search_tools finds the tools that a task needs; call_tool calls
 
 
 class McpGateway:
-    """Answers the requests of MCP clients out of a gRPC server's answers.
-
-    :param client: of the gRPC server; it takes its token from :func:`services.mcp.mcp_caller.current_token`.
-    :param access: what may be called, and where.
-    """
+    """Answers the requests of MCP clients out of a gRPC server's answers; its client takes the token of :func:`current_token`."""
 
     def __init__(self, client: AsyncClient, access: ToolAccess) -> None:
         self._client, self._access = client, access

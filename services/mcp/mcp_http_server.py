@@ -33,10 +33,7 @@ _VERDICT_S, _MOST_VERDICTS = 2.0, 4_096
 
 @asynccontextmanager
 async def serve_mcp_http(gateway: McpGateway, client: AsyncClient, settings: HttpPlace) -> AsyncIterator[str]:
-    """Serve inside the block; yields the URL.
-
-    :raises InvalidArgumentError: when it would be open to a network in plain text, or cannot listen.
-    """
+    """Serve inside the block; yields the URL. InvalidArgumentError when it would be open to a network in plain text, or cannot listen."""
     tls = web_tls(settings.host, settings.tls_cert, settings.tls_key, insecure=settings.insecure)
     # Only these hosts are answered, and only their pages: another site's page cannot reach the server through a browser.
     hosts = dict.fromkeys(["127.0.0.1", "localhost", "::1", settings.host, *settings.names])

@@ -104,10 +104,7 @@ def own_tools(search_description: str) -> list[types.Tool]:
 
 
 def read_arguments(model: type[_T], given: dict[str, Any] | None) -> _T:
-    """Check the arguments of an own tool.
-
-    :raises InvalidRequestError: naming the first argument that is wrong.
-    """
+    """Check the arguments of an own tool. Raises InvalidRequestError naming the first argument that is wrong."""
     try:
         return model.model_validate(given or {}, strict=True)
     except ValidationError as error:

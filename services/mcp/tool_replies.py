@@ -25,10 +25,7 @@ def id_of(text: str) -> str:
 
 
 async def tool_of(client: AsyncClient, text: str) -> Tool:
-    """Return the tool with this id, or with this call name where that was not shortened.
-
-    :raises NotFoundError: when the caller sees none.
-    """
+    """Return the tool with this id, or with this call name where that was not shortened. Raises NotFoundError when the caller sees none."""
     for tool_id in dict.fromkeys((id_of(text), text)):
         if 0 < len(tool_id) <= _MAX_ID:
             with suppress(NotFoundError):

@@ -193,24 +193,20 @@ class Catalogs:
     """Tenant → engine. Use it in one event loop.
 
     A call keeps the engine that it began with: all that it answers is from this one. An old engine is freed with its last call.
-
-    :param tenants: the catalogues of the server; one named with the empty string serves calls without a tenant.
-    :param required: those without which the server is not ready; None for all.
-    :param drained: called, on any thread, when an engine that is served no more is freed.
-    :param on_swap: called with tenant and snapshot id at each swap.
-    :ivar missing: required catalogues that have no engine yet. It only shrinks: an engine is only replaced by another.
     """
 
     def __init__(
         self,
-        tenants: Sequence[str],
+        tenants: Sequence[str],  # one named with the empty string serves calls without a tenant
         *,
-        required: Iterable[str] | None,
-        drained: Callable[[], None],
-        on_swap: Callable[[str, str], None],
+        required: Iterable[str] | None,  # those without which the server is not ready; None for all
+        drained: Callable[[], None],  # called, on any thread, when an engine that is served no more is freed
+        on_swap: Callable[[str, str], None],  # called with tenant and snapshot id at each swap
     ) -> None:
         self._catalogs = {tenant: ServedCatalog(tenant) for tenant in tenants}
-        self.missing = set(tenants if required is None else required)
+        self.missing = set(
+            tenants if required is None else required
+        )  # required ones without an engine; it only shrinks
         self._drained, self._on_swap = drained, on_swap
 
     @property
@@ -251,11 +247,7 @@ class Catalogs:
             raise StaleSnapshotError(problem, subject=wanted, remedy="Try again in a moment, or use another replica")
 
     def swap(self, tenant: str, engine: Engine, history: Iterable[str] = ()) -> str:
-        """Serve ``engine`` from the next call on.
-
-        :param history: ids of the publications of the store, as they were before the engine was opened.
-        :returns: the id of the snapshot that was served before; empty if there was none.
-        """
+        """Serve ``engine`` from the next call on, opened after ``history``; return the id of the snapshot served before, empty for none."""
         catalog = self._catalogs[tenant]
         before, catalog.engine = catalog.engine, engine
         catalog.since = time.time()

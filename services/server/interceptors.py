@@ -50,13 +50,7 @@ _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica"
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
-    """Wraps the calls of one service. Calls of health and reflection are not wrapped.
-
-    :param max_message_bytes: maximum size of a response; a larger one becomes an error with a remedy.
-    :param max_fields: of one message, those of its parts included; and, by method, most values of a repeated field.
-    :param check: raises the error of a call that need not be read, because it would be refused after it.
-    :param trail: writes the audit log of the calls that change something; None where none of the service does.
-    """
+    """Wraps the calls of one service. Calls of health and reflection are not wrapped."""
 
     def __init__(
         self,
@@ -65,11 +59,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         admission: Admission,
         metrics: Metrics,
         *,
-        max_message_bytes: int,
-        max_fields: int,
-        max_values: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
-        check: Callable[[CallRecord], None] = lambda record: None,
-        trail: AuditLog | None = None,
+        max_message_bytes: int,  # of a response; a larger one becomes an error with a remedy
+        max_fields: int,  # of one message, those of its parts included
+        max_values: Mapping[str, Mapping[str, int]] = MappingProxyType({}),  # method → repeated field → most values
+        check: Callable[[CallRecord], None] = lambda record: None,  # raises what would refuse the call after it is read
+        trail: AuditLog | None = None,  # of the calls that change something; None where none of the service does
     ) -> None:
         self._prefix = f"/{service}/"
         methods: Any = descriptor_pool.Default().FindServiceByName(service).methods

@@ -70,24 +70,18 @@ def limit_heap() -> None:
 
 
 class Server:
-    """One listening server, with an admin service on a port of its own if the settings name one.
-
-    Create, start and stop it in one event loop.
-
-    :param stores: tenant → store of its catalogue; None for one catalogue, which :meth:`load` gives an engine.
-    :param required: the tenants without which the service is not ready; None for all.
-    :param outcomes: tenant → folder of the outcomes that agents report; None for that of each store.
-    :param chat: helps with requests instead of the model that the settings name.
-    """
+    """One listening server, with an admin service on a port of its own if the settings name one. Use it in one event loop."""
 
     def __init__(
         self,
         settings: ServerSettings,
-        stores: Mapping[str, CatalogStore] | None = None,
+        stores: Mapping[str, CatalogStore]
+        | None = None,  # by tenant; None for one catalogue, which ``load`` gives an engine
         *,
-        required: Iterable[str] | None = None,
-        outcomes: Mapping[str, Path] | None = None,
-        chat: ChatModel | None = None,
+        required: Iterable[str] | None = None,  # the tenants without which the service is not ready; None for all
+        outcomes: Mapping[str, Path]
+        | None = None,  # tenant → folder of what agents report; None for that of each store
+        chat: ChatModel | None = None,  # helps with requests instead of the model that the settings name
     ) -> None:
         stores = stores or {}
         if outcomes is None:
@@ -188,10 +182,8 @@ class Server:
             health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)
 
     async def start(self) -> str:
-        """Listen. The health of the process is then SERVING, the health of the service NOT_SERVING.
-
-        :returns: the address, ``host:port``, with the actual port.
-        :raises InvalidArgumentError: when the server cannot listen on an address.
+        """Listen, and return the address with the actual port; the process is then SERVING, the service NOT_SERVING. InvalidArgumentError when
+        the server cannot listen on an address.
         """
         settings, self._loop = self.settings, asyncio.get_running_loop()
         if settings.reflection == "on" or (settings.reflection == "loopback" and is_loopback(settings.host)):

@@ -104,9 +104,8 @@ class ServerSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> ServerSettings:
-        """Read the settings from environment variables: ``EGOTOOLS_PORT``, ``EGOTOOLS_GRACE_S``, …, one for each field.
+        """Read the settings from variables of the environment, ``EGOTOOLS_PORT``, …, one for each field. An empty one counts as unset.
 
-        :param environ: default: the environment of this process. An empty variable counts as unset.
         :param overrides: values that take precedence over the environment; None counts as unset.
         :raises InvalidArgumentError: naming the variable or the field that is invalid.
         """

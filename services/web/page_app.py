@@ -53,19 +53,15 @@ _FAILURES: tuple[Any, ...] = (EgotoolsError, ClientError, Exception)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageContext:
-    """What the routes share.
-
-    :param authentication: that of the gRPC server; None: everybody may see everything, as there.
-    :param plan: executes requests; None: the page only looks for tools.
-    :param question: answers questions of a graph; None: none are.
-    :param domains: names of the planner's domains, the default first.
-    """
+    """What the routes share."""
 
     open_client: OpenClient
-    authentication: Authentication | None = None
-    plan: Plan | None = None
-    question: Plan | None = None
-    domains: Sequence[str] = ()
+    authentication: Authentication | None = (
+        None  # that of the gRPC server; None: everybody may see everything, as there
+    )
+    plan: Plan | None = None  # executes requests; None: the page only looks for tools
+    question: Plan | None = None  # answers questions of a graph; None: none are
+    domains: Sequence[str] = ()  # names of the planner's domains, the default first
     runs: LiveRuns = field(default_factory=LiveRuns)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -37,14 +37,13 @@ _LOG = logging.getLogger("egotools.access")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A proven identity.
-
-    :param names: all names of a certificate, each after its kind: ``uri:``, ``dns:``, ``email:``, ``ip:``, ``cn:`` (its common name).
-    """
+    """A proven identity."""
 
     kind: Literal["jwt", "token", "certificate"]
     name: str  # for the logs: the subject, the name of the token, the first name of the certificate
-    names: tuple[str, ...] = ()
+    names: tuple[
+        str, ...
+    ] = ()  # of a certificate, each after its kind: ``uri:``, ``dns:``, ``email:``, ``ip:``, ``cn:``
     claims: Mapping[str, Any] = field(default_factory=dict)  # of a JWT
 
 
@@ -144,8 +143,7 @@ def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0)
     """Return the lookup of keys in a file or at an address.
 
     :param place: a path, or an address that begins with ``https://``; ``http://`` only on loopback.
-    :param refresh_s: seconds between two requests for an unknown key id.
-    :param max_age_s: seconds after which the keys of an address are fetched again.
+    :param refresh_s: seconds between two requests for an unknown key id; after ``max_age_s`` all are fetched again.
     :raises InvalidArgumentError: when the file cannot be read, or the address is not allowed.
     """
     if "://" not in place:
@@ -225,10 +223,7 @@ class _TokensFile(BaseModel):
 
 
 class StaticTokens:
-    """Verifies static tokens by a file, which is read again when it changes.
-
-    :raises InvalidArgumentError: when the file cannot be read.
-    """
+    """Verifies static tokens by a file, which is read again when it changes. Raises InvalidArgumentError when the file cannot be read."""
 
     def __init__(self, path: Path, *, poll_s: float = 1.0) -> None:
         self._file = WatchedFiles(
@@ -258,10 +253,7 @@ def list_tokens(path: Path) -> tuple[StaticToken, ...]:
 
 
 def create_token(path: Path, name: str, *, days: float | None = None) -> str:
-    """Add a token to a file, which is made where it is not there; return the token, which is kept nowhere else.
-
-    :raises InvalidArgumentError: when the file has a token with this name, or the name is not allowed.
-    """
+    """Add a token to a file, which is made where it is not there; return it, which is kept nowhere else. Names stand once in a file."""
     with only_writer(path.parent):
         tokens = list_tokens(path) if path.exists() else ()
         if any(each.name == name for each in tokens):

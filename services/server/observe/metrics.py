@@ -96,13 +96,10 @@ def _unnoticed(count: Callable[_P, None]) -> Callable[_P, None]:
 
 
 class Metrics(Collector):
-    """Counts calls and answers. Each server has its own, in a registry of its own.
-
-    :param tenants: returns the tenants of the server; the first 100 by name have a label of their own.
-    :ivar published: tenant and snapshot id → when it was published, in seconds since 1970; asked on the thread of a scrape.
-    """
+    """Counts calls and answers. Each server has its own, in a registry of its own; the first 100 of its tenants by name have a label."""
 
     def __init__(self, tenants: Callable[[], Collection[str]]) -> None:
+        # Tenant and snapshot id → when it was published, in seconds since 1970; asked on the thread of a scrape.
         self.published: Callable[[str, str], float] = lambda tenant, snapshot_id: 0.0
         self._tenants = tenants
         self._known: frozenset[str] = frozenset()
@@ -234,17 +231,16 @@ class MetricsHttp:
     """Answers scrapes and probes: one request a connection, at most 64 connections, five seconds for each.
 
     A further connection takes the place of the oldest: who holds connections loses them, and a probe is answered.
-
-    :param scrape: returns the metrics; called on a thread, at most once at a time: who asks meanwhile gets what that call returns.
-    :param authorize: who may read ``/metrics``; the probes are open to whoever reaches the port.
     """
 
     def __init__(
         self,
-        scrape: Callable[[], bytes],
+        scrape: Callable[
+            [], bytes
+        ],  # called on a thread, once at a time: who asks meanwhile gets what that call returns
         ready: Callable[[], bool],
         *,
-        authorize: Authorize = anybody,
+        authorize: Authorize = anybody,  # of ``/metrics``; the probes are open to whoever reaches the port
         tls: SSLContext | None = None,
     ) -> None:
         self._scrape, self._ready, self._authorize, self._tls = scrape, ready, authorize, tls

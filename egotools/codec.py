@@ -143,7 +143,7 @@ def _reader(name: str, hint: Any) -> _Reader:
     value_class: Any = hint
     origin, inner = get_origin(hint), get_args(hint)
     item: Any = inner[0] if inner else None
-    if origin is tuple and is_dataclass(item):
+    if origin is tuple and hasattr(item, "__dataclass_fields__"):
 
         def read_all(message: Any, parts: _Parts) -> tuple[Any, ...]:
             messages = getattr(message, name)

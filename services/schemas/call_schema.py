@@ -193,7 +193,7 @@ def _function(tool: Tool, schema_format: str) -> _Made:
     named = {"name": call_name(tool), "description": shortened(tool.description or tool.title, most)}
     if schema_format == "anthropic":
         return _Made({**named, "input_schema": arguments}, notes)
-    function = {**named, "parameters": arguments}
+    function: dict[str, Any] = {**named, "parameters": arguments}
     if schema_format == "openai_strict":
         strict: dict[str, Any] | None = None
         reasons = notes

@@ -59,7 +59,7 @@ def _object_schema(node: _Field) -> dict[str, Any]:
     properties, required = {}, [name for name, child in node.children.items() if child.required]
     for name, child in node.children.items():
         parameter = child.parameter
-        schema = {"type": "object"} if parameter is None else json_type(parameter.type)
+        schema: dict[str, Any] = {"type": "object"} if parameter is None else json_type(parameter.type)
         inner, declared_depth = schema, 0
         while inner.get("type") == "array":
             inner, declared_depth = inner["items"], declared_depth + 1

@@ -206,9 +206,8 @@ def mcp(
     from mcp.server.stdio import stdio_server
 
     from services.http.http_server import until_signal
-    from services.mcp.gateway_server import McpGateway
+    from services.mcp.gateway_server import McpGateway, serve_mcp_http
     from services.mcp.mcp_caller import current_token
-    from services.mcp.mcp_http_server import serve_mcp_http
     from services.server.calls import configure_logging
 
     access, token = calling.access(), read_token(offered.token_file) or ""  # of the process; over HTTP of each caller

@@ -28,32 +28,27 @@ from services.server.settings import ENV_PREFIX, CatalogEntry, ServerSettings
 from services.threads import pin_threads
 
 _LOG = logging.getLogger("egotools.server")
-_START_S, _STOP_S, _LOG_CHARS = 120.0, 60.0, 2_000
-Beside: TypeAlias = Callable[
-    [Server], AbstractAsyncContextManager[None]
-]  # serves something else while a server is ready
+_START_S, _STOP_S = 120.0, 60.0
+Beside: TypeAlias = Callable[[Server], AbstractAsyncContextManager[None]]  # serves more while a server is ready
 
 
 @contextmanager
 def server_process(store: Path, *options: str, **settings: str) -> Iterator[dict[str, Any]]:
-    """Run ``egotools serve`` over a store on a free loopback port; stop it with SIGTERM at the end of the block.
-
-    :param settings: environment variables of the server; those of this process that begin with ``EGOTOOLS_`` are left out.
-    :returns: the content of its ready file: ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``.
-    :raises NotReadyError: when it does not start, with the end of its log; or when it ends with an exit code other than 0.
+    """Run ``egotools serve`` over a store on a free loopback port, without variables ``EGOTOOLS_…`` of this process; yield its ready file
+    (``address``, ``host``, ``port``, ``pid``, ``snapshot_id``), and stop it with SIGTERM at the end of the block. NotReadyError when it
+    does not start, with the end of its log; or when it ends with an exit code other than 0.
     """
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(ENV_PREFIX)} | settings
+    environ = {name: text for name, text in os.environ.items() if not name.startswith(ENV_PREFIX)} | settings
+    command = [sys.executable, "-m", "services.cli", "serve", "--store", str(store), "--port", "0", *options]
     with tempfile.TemporaryDirectory(prefix="egotools-serve-") as folder:
         ready, log = Path(folder) / "ready.json", Path(folder) / "log"
-        command = [sys.executable, "-m", "services.cli", "serve", "--store", str(store), "--port", "0"]
-        command += ["--ready-file", str(ready), *options]
         with log.open("w", encoding="utf-8") as out:
-            process = subprocess.Popen(command, env=environ, stdout=out, stderr=out)
+            process = subprocess.Popen([*command, "--ready-file", ready], env=environ, stdout=out, stderr=out)
         try:
-            deadline = time.monotonic() + _START_S
+            started = time.monotonic()
             while not ready.exists():
-                if process.poll() is not None or time.monotonic() > deadline:
-                    remedy = f"The end of its log: {log.read_text(encoding='utf-8')[-_LOG_CHARS:].strip()}"
+                if process.poll() is not None or time.monotonic() - started > _START_S:
+                    remedy = f"The end of its log: {log.read_text(encoding='utf-8')[-2_000:].strip()}"
                     raise NotReadyError("the server did not start", subject="egotools serve", remedy=remedy)
                 time.sleep(0.02)
             yield json.loads(ready.read_text(encoding="utf-8"))
@@ -68,10 +63,7 @@ def server_process(store: Path, *options: str, **settings: str) -> Iterator[dict
 
 
 def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings, beside: Beside | None = None) -> None:
-    """Serve what the stores of some catalogues, by tenant, publish until SIGTERM or SIGINT; the empty tenant has calls without one.
-
-    :raises EgotoolsError: when a snapshot or a model cannot be used.
-    """
+    """Serve what stores publish, by tenant (the empty one has calls without), until SIGTERM; EgotoolsError for what cannot be used."""
     required = [tenant for tenant, entry in entries.items() if entry.required]
     check_settings(settings)
     for tenant in required:  # an error of a store comes before the log, and before anything is written
@@ -88,13 +80,12 @@ def run(
 ) -> None:
     """Serve in this process until SIGTERM or SIGINT, with logs as JSON lines. A second signal aborts the calls in flight; SIGHUP reloads.
 
-    Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged.
-    It raises an EgotoolsError when the address is in use, an engine cannot be loaded, or the warm-up query fails.
+    :raises EgotoolsError: when the address is in use, an engine cannot be loaded, or the warm-up query fails.
     """
     limit_heap()  # before the first engine is opened
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
     configure_logging(settings.log_level)
-    _LOG.info("threads", extra=fields(pid=os.getpid(), **pin_threads()))
+    _LOG.info("threads", extra=fields(pid=os.getpid(), **pin_threads()))  # before a numeric library is imported, too
 
     async def main() -> None:
         grpc.aio.init_grpc_aio()  # held until the process ends: else its shutdown in a garbage collection may hang

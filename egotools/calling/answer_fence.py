@@ -19,16 +19,13 @@ _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/yaml
 
 
 class ShownAnswer(NamedTuple):
-    """The part of an answer that is shown.
+    """The part of an answer that is shown."""
 
-    :param text: at most so many bytes as were asked for.
-    :param value: the JSON values that the text is made of, without binary data, and without most of what is left out.
-    :param left_out: bytes that are not in the text; None where they were not counted: the rest of large values is not walked.
-    """
-
-    text: str
-    value: Any
-    left_out: int | None
+    text: str  # at most so many bytes as were asked for
+    value: Any  # the JSON values that the text is made of, without binary data, and without most of what is left out
+    left_out: (
+        int | None
+    )  # bytes that are not in the text; None where they were not counted: large values are not walked
 
 
 def shown_answer(answer: ToolAnswer, max_bytes: int = MAX_SHOWN_BYTES) -> ShownAnswer:

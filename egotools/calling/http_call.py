@@ -51,18 +51,12 @@ _Part = tuple[str, tuple[str | None, bytes, str | None]]
 
 
 class ToolHttpRequest(httpx.Request):
-    """A request of httpx that knows which of its parts are credentials. Send it with any client of httpx.
+    """A request of httpx that knows which of its parts are credentials. Send it with any client of httpx."""
 
-    :param public_url: its URL without credentials.
-    :param from_document: whether its server is that of the document: its address is checked before it is sent.
-    :param secret_headers: names, in lower case, of the headers that hold credentials.
-    :param service_root: of OData: the URL of the service, where a request that changes something may need a token of it.
-    """
-
-    public_url: str = ""
-    service_root: str = ""
-    from_document: bool = False
-    secret_headers: frozenset[str] = frozenset()
+    public_url: str = ""  # its URL without credentials
+    service_root: str = ""  # of OData: the URL of the service, where a change may need a token of it
+    from_document: bool = False  # whether its server is that of the document: its address is checked before it is sent
+    secret_headers: frozenset[str] = frozenset()  # names, in lower case, of the headers that hold credentials
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}({self.method!r}, {self.public_url!r})>"
@@ -76,10 +70,7 @@ class ToolHttpRequest(httpx.Request):
 def http_request(
     call: Call, placed: Sequence[PlacedArgument], *, server: str, credentials: Mapping[str, Credential]
 ) -> ToolHttpRequest:
-    """Return the request of a call.
-
-    :raises ToolRequestError: when it cannot be made.
-    """
+    """Return the request of a call; ToolRequestError when it cannot be made."""
     for argument in (each.argument for each in placed):
         if argument.location not in _LOCATIONS:
             problem = f"its place in the request is not known: {argument.location!r}"

@@ -119,10 +119,7 @@ def items_of(schema: Any, root: Any) -> Any:
 
 
 def kinds(schema: Any, root: Any) -> frozenset[str] | None:
-    """Return the JSON types that a schema allows; None where it allows any, or does not say within 200 parts.
-
-    :param root: the schema that local references (``#/$defs/…``) point into.
-    """
+    """Return the JSON types that a schema allows, whose references point into ``root``; None for any, or where 200 parts do not say it."""
     return _kinds(schema, root, frozenset(), [_MAX_PARTS])
 
 

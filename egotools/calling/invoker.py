@@ -38,24 +38,15 @@ async def off_loop(size: int, work: Callable[..., _T], *arguments: Any) -> _T:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What a tool answered.
+    """What a tool answered."""
 
-    :param ok: whether the tool did what it was asked.
-    :param status: in a word or two: ``200 OK``, ``error``, …
-    :param media_type: of an answer over HTTP, or empty.
-    :param body: bytes of an answer over HTTP, else JSON values.
-    :param retry_after: the header Retry-After of an answer over HTTP, or empty.
-    :param size: bytes of the answer as it arrived, where whoever sent the call counted them; else 0.
-    :param notes: what a reader of the answer is to know, one sentence each; never texts of the server.
-    """
-
-    ok: bool
-    status: str
-    media_type: str = ""
-    body: Any = field(default=b"", repr=False)
-    retry_after: str = ""
-    size: int = field(default=0, compare=False)
-    notes: tuple[str, ...] = ()
+    ok: bool  # whether the tool did what it was asked
+    status: str  # in a word or two: ``200 OK``, ``error``, …
+    media_type: str = ""  # of an answer over HTTP
+    body: Any = field(default=b"", repr=False)  # bytes of an answer over HTTP, else JSON values
+    retry_after: str = ""  # the header Retry-After of an answer over HTTP
+    size: int = field(default=0, compare=False)  # bytes as it arrived, where whoever sent the call counted them
+    notes: tuple[str, ...] = ()  # what a reader is to know, one sentence each; never texts of the server
 
 
 class ToolInvoker(Protocol):
@@ -141,12 +132,10 @@ _SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)\s+", re.IGNORECASE)
 
 
 class KnownSecrets:
-    """The credentials of some calls, found also where they are percent-encoded, escaped as in JSON, or in base64.
+    """The credentials of some calls, found also where they are percent-encoded, escaped as in JSON, or in base64; shorter than 8 characters
+    they are left out.
 
     One that a server transforms in another way, or sends back in parts, is not found. The time is linear in the length of an answer.
-
-    :param credentials: keys, tokens, values of headers or variables, and pairs of user and password. Shorter than 8 characters
-        they are left out.
     """
 
     def __init__(self, credentials: Iterable[Credential]) -> None:

@@ -233,8 +233,20 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
             await self._access.admit(context, path)
             if self._ending and handler.response_streaming:
                 return None  # a client that watches health begins anew at once
+            peer = peer_of(context)
             try:
-                return await self._answer(handler, requests, context)
+                if handler.request_streaming:
+                    self._begin_stream(peer, context)
+                    async for reply in handler.stream_stream(requests, context):
+                        await context.write(reply)
+                    return None
+                raw, held = await self._admission.read("", peer, context)
+                held.resize(0)  # a watcher holds none of it
+                request = _decoded(handler, raw)
+                if not handler.response_streaming:
+                    return await handler.unary_unary(request, context)
+                self._begin_stream(peer, context)  # only now: a client that still sends would see CANCELLED instead
+                return await handler.unary_stream(request, context)
             except EgotoolsError as error:
                 await context.abort(grpc.StatusCode[error.grpc_code], str(error))
             except asyncio.CancelledError:
@@ -242,21 +254,6 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
                     raise
 
         return _as_streams(handler, answer)
-
-    async def _answer(self, handler: Any, requests: Any, context: Any) -> Any:
-        peer = peer_of(context)
-        if handler.request_streaming:
-            self._begin_stream(peer, context)
-            async for reply in handler.stream_stream(requests, context):
-                await context.write(reply)
-            return None
-        raw, held = await self._admission.read("", peer, context)
-        held.resize(0)  # a watcher holds none of it
-        request = _decoded(handler, raw)
-        if not handler.response_streaming:
-            return await handler.unary_unary(request, context)
-        self._begin_stream(peer, context)  # only now: a client that still sends would see CANCELLED instead
-        return await handler.unary_stream(request, context)
 
     def _begin_stream(self, peer: str, context: Any) -> None:
         connection = context.peer()  # its address with the port

@@ -397,8 +397,8 @@ def validate(
     for store in named["snapshot"]:
         snapshot = open_snapshot(Path(store), verify=True)  # every hash
         weights_of(snapshot)  # names and ranges; the manifest itself is checked for its form only
-        files = len(snapshot.manifest.files)
-        summaries["snapshot"] = {"snapshot_id": snapshot.id, "files": files, "tools": snapshot.tool_count}
+        count = len(snapshot.manifest.files)
+        summaries["snapshot"] = {"snapshot_id": snapshot.id, "files": count, "tools": snapshot.tool_count}
     if as_json:
         findings = [{"where": where, "problem": problem} for where, problem in (*faults, *rejected)]
         print_json({**summaries, "findings": findings})

@@ -162,7 +162,9 @@ async def _pages(results: ResultStore, handles: Sequence[str], count: int) -> li
                     (row[end], row[f"{end}_type"], row[f"{end}_name"]) for row in drawn for end in ends
                 )
                 named = [{"id": id_, "type": kind, "properties": {"name": _shown(name)}} for id_, kind, name in nodes]
-                edges = [{**{name: row[name] for name in ("type", *ends)}, "properties": {}} for row in drawn]
+                edges: list[dict[str, Any]] = [
+                    {**{name: row[name] for name in ("type", *ends)}, "properties": {}} for row in drawn
+                ]
                 page |= {"kind": "graph", "nodes": named, "edges": edges}
             pages.append(page)
     return pages

@@ -5,7 +5,6 @@ Answers are the messages of ``proto/egotools/v1/admin.proto``, which describes t
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self
 
 import grpc
@@ -46,9 +45,7 @@ class AdminClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._channel.close()
 
     def publish(self, snapshot_id: str = "", *, timeout_s: float = 300.0) -> pb.PublishResponse:

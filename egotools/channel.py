@@ -60,20 +60,14 @@ def channel_options(max_message_bytes: int, options: Sequence[tuple[str, Any]] =
 def open_channel(
     module: Any, target: str, tls: grpc.ChannelCredentials | bool, options: Sequence[tuple[str, Any]]
 ) -> Any:
-    """Return a channel: in plain text where ``tls`` is False, with the system's root certificates where it is True.
-
-    :param module: ``grpc`` or ``grpc.aio``.
-    """
+    """Return a channel of ``grpc`` or ``grpc.aio``: in plain text where ``tls`` is False, with the system's root certificates where it is True."""
     if tls is False:
         return module.insecure_channel(target, options=options)
     return module.secure_channel(target, grpc.ssl_channel_credentials() if tls is True else tls, options=options)
 
 
 def check_request_size(message: Any, most: int) -> None:
-    """Check the bytes of a request before it is sent.
-
-    :raises OverloadedError: when it has more.
-    """
+    """Check the bytes of a request before it is sent; OverloadedError when it has more."""
     size = message.ByteSize()
     if size > most:
         problem = f"the request has {size:,} bytes; at most {most:,} are sent"
@@ -121,14 +115,13 @@ def _is_local(target: str) -> bool:
     if scheme in ("unix", "unix-abstract"):
         return True
     addresses = rest if "://" in target or scheme in ("dns", "ipv4", "ipv6") else target
-    return all(_is_local_host(each) for each in addresses.rpartition("/")[2].split(","))
-
-
-def _is_local_host(address: str) -> bool:
-    host = address.partition(":")[0] if address.count(":") <= 1 else address
-    if address.startswith("["):
-        host = address[1:].partition("]")[0]
-    try:
-        return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    for address in addresses.rpartition("/")[2].split(","):
+        host = address.partition(":")[0] if address.count(":") <= 1 else address
+        if address.startswith("["):
+            host = address[1:].partition("]")[0]
+        try:
+            if host.lower() != "localhost" and not ipaddress.ip_address(host).is_loopback:
+                return False
+        except ValueError:
+            return False
+    return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import wraps
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import grpc
@@ -69,9 +68,7 @@ class AsyncClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -205,19 +202,19 @@ class AsyncClient:
         :param timeout_s: seconds for each call.
         :raises InvalidRequestError: when the snapshot changed between two calls; start again then.
         """
-        token, is_last = "", False
-        while not is_last:
-            page = await self.catalog(page_size=page_size, page_token=token, timeout_s=timeout_s)
+        page = await self.catalog(page_size=page_size, timeout_s=timeout_s)
+        while True:
             for tool_id in page.tool_ids:
                 yield tool_id
-            token = page.next_page_token
-            is_last = not token
+            if not page.next_page_token:
+                return
+            page = await self.catalog(page_size=page_size, page_token=page.next_page_token, timeout_s=timeout_s)
 
     async def _call(self, method: str, message: Any, timeout_s: float) -> Any:
         check_request_size(message, self._max_message_bytes)
-        calling = getattr(self._stub, method)
         try:
-            return await self._reply(calling(message, timeout=timeout_s, metadata=self._metadata.pairs()))
+            call = getattr(self._stub, method)(message, timeout=timeout_s, metadata=self._metadata.pairs())
+            return await self._reply(call)
         except grpc.RpcError as failure:
             raise error_from_rpc(failure) from None
 
@@ -290,9 +287,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -309,9 +304,8 @@ class Client:
 
     def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> Iterator[str]:
         """As :meth:`AsyncClient.tool_ids`."""
-        token, is_last = "", False
-        while not is_last:
-            page = self.catalog(page_size=page_size, page_token=token, timeout_s=timeout_s)
+        page = self.catalog(page_size=page_size, timeout_s=timeout_s)
+        yield from page.tool_ids
+        while page.next_page_token:
+            page = self.catalog(page_size=page_size, page_token=page.next_page_token, timeout_s=timeout_s)
             yield from page.tool_ids
-            token = page.next_page_token
-            is_last = not token

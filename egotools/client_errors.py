@@ -47,12 +47,8 @@ class ClientError(Exception):
         incident_id: str = "",
     ) -> None:
         super().__init__(message)
-        self.message = message
-        self.code = code or self.codes[0]
-        self.reason = reason
-        self.subject = subject
-        self.remedy = remedy
-        self.incident_id = incident_id
+        self.message, self.subject, self.remedy = message, subject, remedy
+        self.code, self.reason, self.incident_id = code or self.codes[0], reason, incident_id
 
     def __str__(self) -> str:
         text = f"{self.subject}: {self.message}" if self.subject else self.message

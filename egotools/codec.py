@@ -31,13 +31,7 @@ _SCHEMA_FORMATS = {full.removeprefix("SCHEMA_FORMAT_").lower(): number for full,
 
 def message_fields(value: Any) -> dict[str, Any]:
     """Return the fields of a value as arguments for the constructor of its message."""
-    kind: Any = type(value)
-    return {name: _plain(getattr(value, name)) for name in _names(kind)}
-
-
-@cache
-def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
+    return {name: _plain(getattr(value, name)) for name in type(value).__dataclass_fields__}
 
 
 def _plain(value: Any) -> Any:
@@ -115,11 +109,8 @@ def _invalid(name: str, wanted: str, value: Any) -> InvalidRequestError:
 
 
 def read_value(kind: type[_T], message: Any, **others: Any) -> _T:
-    """Convert a message to a value.
+    """Convert a message to a value of a class of :mod:`egotools.values`; ``others`` are fields that the message does not have.
 
-    :param kind: a class of :mod:`egotools.values`.
-    :param message: the message with the same fields.
-    :param others: fields of the value that the message does not have.
     :raises InternalServerError: when it has more parts than any honest answer.
     """
     return _read(kind, message, _Parts(), others)
@@ -152,8 +143,14 @@ def _reader(name: str, hint: Any) -> _Reader:
     value_class: Any = hint
     origin, inner = get_origin(hint), get_args(hint)
     item: Any = inner[0] if inner else None
-    if origin is tuple and is_dataclass(item):
-        return lambda message, parts: _read_all(item, getattr(message, name), parts)
+    if origin is tuple and hasattr(item, "__dataclass_fields__"):
+
+        def read_all(message: Any, parts: _Parts) -> tuple[Any, ...]:
+            messages = getattr(message, name)
+            parts.take(len(messages))
+            return tuple(_read(item, each, parts, {}) for each in messages)
+
+        return read_all
     if origin is tuple:
         return lambda message, parts: tuple(getattr(message, name))
     if type(None) in inner:  # an optional number
@@ -163,11 +160,6 @@ def _reader(name: str, hint: Any) -> _Reader:
     if is_dataclass(hint):
         return lambda message, parts: _read(value_class, getattr(message, name), parts, {})
     return lambda message, parts: getattr(message, name)
-
-
-def _read_all(kind: Any, messages: Any, parts: _Parts) -> tuple[Any, ...]:
-    parts.take(len(messages))
-    return tuple(_read(kind, each, parts, {}) for each in messages)
 
 
 def read_response(message: Any, asked: Query, parts: _Parts | None = None) -> Response:

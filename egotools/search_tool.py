@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from egotools.client_errors import InvalidRequestError
@@ -51,21 +51,21 @@ def search_parameters() -> dict[str, Any]:
 
 
 def search_description(info: CatalogInfo, *, text: str = SEARCH_TEXT, max_chars: int = MAX_CHARS) -> str:
-    """Return the description of the search tool: how it is used, and what lies behind it.
+    """Return the description of the search tool, of at most so many characters: how it is used (``text``), and what lies behind it.
 
-    :param text: how it is used.
-    :param max_chars: of the description, at least 80 more than the text has.
+    :param max_chars: at least 80 more than the text has.
     """
     return f"{text} {searched_text(info.tool_count, info.namespaces, max_chars - len(text) - 1)}"
 
 
 def searched_text(tool_count: int, namespaces: Sequence[NamespaceSummary], max_chars: int) -> str:
-    """Return what lies behind the search, the systems with most tools first.
-
-    :param max_chars: at least 80.
-    """
+    """Return what lies behind the search in at most so many characters, at least 80; the systems with most tools first."""
     text, named = f"Searched are {tool_count:,} tools", 0
-    systems = list(_systems(namespaces))
+    systems = []
+    for each in namespaces:
+        objects = ", ".join(filter(None, map(slug, each.objects)))
+        if name := slug(each.name):
+            systems.append(f"{name} ({each.tool_count:,}{f': {objects}' if objects else ''})")
     if not systems:
         return f"{text}."
     text += " of these systems: "
@@ -77,13 +77,6 @@ def searched_text(tool_count: int, namespaces: Sequence[NamespaceSummary], max_c
         named += 1
     left = len(namespaces) - named
     return f"{text}{'; ' if named else ''}and {left:,} more." if left else f"{text}."
-
-
-def _systems(namespaces: Iterable[NamespaceSummary]) -> Iterator[str]:
-    for each in namespaces:
-        objects = ", ".join(filter(None, map(slug, each.objects)))
-        if name := slug(each.name):
-            yield f"{name} ({each.tool_count:,}{f': {objects}' if objects else ''})"
 
 
 def slug(text: str) -> str:
@@ -123,21 +116,18 @@ def usable_needs(written: Sequence[object]) -> tuple[list[str], str]:
     Equal ones count once. One longer than 500 characters is cut; one without a letter is left out, and so are those above 32.
     """
     read = written[:_MOST_READ]
-    texts = [_line(each) for each in read if isinstance(each, str)]
+    # Half of a pair of surrogates is no character, and backticks would mark code.
+    begun = (each[: 4 * _MOST_NEED_CHARS].encode("utf-8", "ignore").decode() for each in read if isinstance(each, str))
+    texts = [" ".join(each.replace("`", " ").split()) for each in begun]
     phrases = [text[:_MOST_NEED_CHARS].rstrip() for text in texts if any(map(str.isalpha, text[:_MOST_NEED_CHARS]))]
     needs: dict[str, str] = {}
     for phrase in phrases:
         needs.setdefault(phrase.casefold(), phrase)
-    told = {
-        f"only the first {MOST_NEEDS} of {len(needs)} are taken": len(needs) > MOST_NEEDS,
-        f"what stands after {_MOST_NEED_CHARS} characters is left out": max(map(len, texts), default=0)
-        > _MOST_NEED_CHARS,
-        f"{len(read) - len(phrases)} without a word are left out": len(read) > len(phrases),
-    }
-    return list(needs.values())[:MOST_NEEDS], "; ".join(text for text, is_so in told.items() if is_so)
-
-
-def _line(text: str) -> str:
-    """The beginning of a text in one line. Half of a pair of surrogates is no character, and backticks would mark code."""
-    text = text[: 4 * _MOST_NEED_CHARS].encode("utf-8", "ignore").decode("utf-8")
-    return " ".join(text.replace("`", " ").split())
+    longest, told = max(map(len, texts), default=0), []
+    if len(needs) > MOST_NEEDS:
+        told.append(f"only the first {MOST_NEEDS} of {len(needs)} are taken")
+    if longest > _MOST_NEED_CHARS:
+        told.append(f"what stands after {_MOST_NEED_CHARS} characters is left out")
+    if len(read) > len(phrases):
+        told.append(f"{len(read) - len(phrases)} without a word are left out")
+    return list(needs.values())[:MOST_NEEDS], "; ".join(told)

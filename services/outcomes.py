@@ -41,11 +41,7 @@ class Outcome:
 
 
 class OutcomeLog:
-    """Appends outcomes to the folder of one catalogue, from one thread. Nothing is opened before the first outcome.
-
-    :param max_bytes: bound of the whole folder.
-    :param fsync: waits until a file is on the disk.
-    """
+    """Appends outcomes to the folder of one catalogue, of at most ``max_bytes``, from one thread. Nothing is opened before the first one."""
 
     def __init__(self, folder: Path, *, max_bytes: int, fsync: Callable[[int], None] = os.fsync) -> None:
         self.folder = folder
@@ -53,13 +49,13 @@ class OutcomeLog:
         self._descriptor, self._path, self._size = -1, folder, 0
 
     def append(self, outcome: Outcome) -> None:
-        """Append an outcome, and return when it is on the disk.
-
-        :raises StorageError: when that fails; it may be reported again.
-        """
+        """Append an outcome, and return when it is on the disk. Raises StorageError when that fails; it may be reported again."""
         data = json.dumps(asdict(outcome), sort_keys=True, separators=(",", ":")).encode() + b"\n"
         try:
-            if not self._is_whole() or self._size + len(data) > self._file_bytes > self._size > 0:
+            # Whole: nobody has removed or cut it, and no failed write has left a part of a line.
+            file = self._descriptor
+            is_whole = file >= 0 and os.fstat(file).st_size == self._size and is_named(file, self._path)
+            if not is_whole or self._size + len(data) > self._file_bytes > self._size > 0:
                 self.close()
                 self._new_file()
             self._size = append(self._descriptor, data, self._size, fsync=self._fsync)
@@ -73,11 +69,6 @@ class OutcomeLog:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
-
-    def _is_whole(self) -> bool:
-        """Whether the open file is there as it was left: nobody has removed or cut it, and no failed write has left a part of a line."""
-        file = self._descriptor
-        return file >= 0 and os.fstat(file).st_size == self._size and is_named(file, self._path)
 
     def _new_file(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -98,11 +89,6 @@ class OutcomeLog:
                 total -= size
 
 
-def _read(line: bytes) -> Outcome:
-    row: dict[str, Any] = json.loads(line)
-    return Outcome(**{**row, **{name: tuple(row[name]) for name in ("used", "terms")}})
-
-
 def read_outcomes(folder: Path) -> tuple[list[Outcome], int]:
     """Read the outcomes of a folder, each key once, by time; and the number of damaged lines, which are left out.
 
@@ -114,7 +100,8 @@ def read_outcomes(folder: Path) -> tuple[list[Outcome], int]:
         with suppress(FileNotFoundError), open(path, "rb") as file:  # it may be removed meanwhile
             for line in file:
                 try:
-                    outcome = _read(line)
+                    row: dict[str, Any] = json.loads(line)
+                    outcome = Outcome(**{**row, **{name: tuple(row[name]) for name in ("used", "terms")}})
                     found.setdefault(outcome.key, outcome)
                 except (ValueError, TypeError, KeyError, AttributeError):
                     damaged += line.endswith(b"\n")
@@ -149,9 +136,6 @@ def open_secret(folder: Path) -> bytes:
         with open(open_regular(path, _SECRET), "rb") as file:
             secret = file.read(_SECRET_BYTES + 1)
     if len(secret) != _SECRET_BYTES:
-        problem, remedy = (
-            f"the secret has {len(secret)} bytes, not 32",
-            "Remove the file; reporters then have other pseudonyms",
-        )
-        raise StorageError(problem, subject=str(path), remedy=remedy)
+        remedy = "Remove the file; reporters then have other pseudonyms"
+        raise StorageError(f"the secret has {len(secret)} bytes, not 32", subject=str(path), remedy=remedy)
     return secret

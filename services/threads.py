@@ -22,9 +22,6 @@ _PINNED = {"TOKENIZERS_PARALLELISM": "false"}
 
 
 def pin_threads(environ: MutableMapping[str, str] | None = None) -> dict[str, str]:
-    """Set every thread variable to one thread, except those that are set already.
-
-    :returns: every variable with its value.
-    """
+    """Set every thread variable to one thread, except those that are set already. Returns every variable with its value."""
     environ = os.environ if environ is None else environ
     return {name: environ.setdefault(name, _PINNED.get(name, "1")) for name in THREAD_VARIABLES}

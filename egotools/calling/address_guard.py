@@ -20,9 +20,8 @@ _Address: TypeAlias = IPv4Address | IPv6Address
 _NOT_PUBLIC_V4 = (
     IPv4Network("192.0.0.0/24"),  # of protocols; is_global takes two of its addresses for public
     IPv4Network("192.88.99.0/24"),  # relays of 6to4
-    IPv4Network(
-        "168.63.129.16/32"
-    ),  # the wire server of Azure: each machine there has its own; the metadata of others is link-local
+    # The wire server of Azure: each machine there has its own; the metadata of others is link-local.
+    IPv4Network("168.63.129.16/32"),
 )
 _PUBLIC_V6 = IPv6Network("2000::/3")  # all that was ever given out for unicast
 _NOT_PUBLIC_V6 = (
@@ -51,17 +50,17 @@ def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 def is_public(address: str) -> bool:
     """Whether a number is of the public Internet; one that holds an IPv4 address (mapped, NAT64, 6to4, ISATAP) is as public as that."""
-    return all(_is_public(each) for each in _with_held(ip_address(address)))
-
-
-def _is_public(address: _Address) -> bool:
-    if isinstance(address, IPv4Address):
-        return address.is_global and not address.is_multicast and not any(address in each for each in _NOT_PUBLIC_V4)
-    if address.ipv4_mapped is not None or address in _NAT64:
-        return True  # what it holds decides
-    return address in _PUBLIC_V6 and (
-        address.sixtofour is not None or (address.is_global and not any(address in each for each in _NOT_PUBLIC_V6))
-    )
+    for each in _with_held(ip_address(address)):
+        if isinstance(each, IPv4Address):
+            public = each.is_global and not each.is_multicast and not any(each in net for net in _NOT_PUBLIC_V4)
+        elif each.ipv4_mapped is not None or each in _NAT64:
+            public = True  # what it holds decides
+        else:
+            given_out = each.is_global and not any(each in net for net in _NOT_PUBLIC_V6)
+            public = each in _PUBLIC_V6 and (each.sixtofour is not None or given_out)
+        if not public:
+            return False
+    return True
 
 
 def _with_held(address: _Address) -> tuple[_Address, ...]:

@@ -19,28 +19,48 @@ _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/yaml
 
 
 class ShownAnswer(NamedTuple):
-    """The part of an answer that is shown.
+    """The part of an answer that is shown."""
 
-    :param text: at most so many bytes as were asked for.
-    :param value: the JSON values that the text is made of, without binary data, and without most of what is left out.
-    :param left_out: bytes that are not in the text; None where they were not counted: the rest of large values is not walked.
-    """
-
-    text: str
-    value: Any
-    left_out: int | None
+    text: str  # at most so many bytes as were asked for
+    value: Any  # the JSON values that the text is made of, without binary data, and without most of what is left out
+    left_out: (
+        int | None
+    )  # bytes that are not in the text; None where they were not counted: large values are not walked
 
 
 def shown_answer(answer: ToolAnswer, max_bytes: int = MAX_SHOWN_BYTES) -> ShownAnswer:
-    """Return the body of an answer as text of at most so many bytes.
+    """Return the body of an answer, JSON values, as text of at most so many bytes."""
+    left = max_bytes  # characters until the copy is as long as the limit; JSON values are copied in their order
 
-    :param answer: its body as JSON values.
-    """
+    def cut(text: str) -> str:
+        nonlocal left
+        kept = text[: max(left, 0) + 1]
+        left -= len(text) + 2
+        return kept
+
+    def part_of(value: Any, media_type: str, depth: int) -> Any:
+        nonlocal left
+        if isinstance(value, Mapping | list | tuple):
+            left -= 2
+            if depth >= MAX_DEPTH:
+                return TOO_DEEP
+            if not isinstance(value, Mapping):
+                return [part_of(inner, "", depth + 1) for inner in value if left >= 0]
+            named = value.get("mimeType", "")
+            types = dict.fromkeys(("data", "blob"), named if isinstance(named, str) else "")
+            members = ((key, inner) for key, inner in value.items() if left >= 0)
+            return {cut(str(key)): part_of(inner, types.get(key, ""), depth + 1) for key, inner in members}
+        shown = _text_or_size(value, media_type) if isinstance(value, str | bytes) else value
+        if shown is None or isinstance(shown, bool | int | float):
+            left -= 1
+            return shown
+        return cut(str(shown))
+
     if isinstance(answer.body, str | bytes):
         value, is_whole = _text_or_size(answer.body, answer.media_type), True
     else:
-        walk = _Walk(max_bytes)
-        value, is_whole = walk.part_of(answer.body, answer.media_type, 0), walk.left >= 0
+        value = part_of(answer.body, answer.media_type, 0)
+        is_whole = left >= 0
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
     encoded = text.encode("utf-8", "replace")
     left_out = max(0, len(encoded) - max_bytes) if is_whole else None
@@ -57,10 +77,8 @@ def left_out_note(shown: ShownAnswer, max_bytes: int) -> str:
 
 
 def fenced(text: str, *, tool_id: str, status: str, notes: tuple[str, ...] = (), mark: str = "") -> str:
-    """Return a text between two marks with a number that nobody knew before.
-
-    :param notes: sentences for the model, above the text and outside of it.
-    :param mark: the number, where the caller makes one that the text cannot know; a new one where empty.
+    """Return a text between two marks with a number that nobody knew before (``mark``, where the caller makes one that the text cannot know);
+    ``notes`` are sentences for the model, above the text and outside of it.
     """
     mark = mark or secrets.token_hex(16)
     head = [
@@ -82,41 +100,6 @@ def answer_texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from answer_texts(inner)
-
-
-class _Walk:
-    """Copies JSON values in their order and stops where the text of the copy is longer than the limit.
-
-    :ivar left: characters until then.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.left = limit
-
-    def part_of(self, value: Any, media_type: str, depth: int) -> Any:
-        if isinstance(value, Mapping | list | tuple):
-            self.left -= 2
-            if depth >= MAX_DEPTH:
-                return TOO_DEEP
-            if not isinstance(value, Mapping):
-                return [self.part_of(inner, "", depth + 1) for inner in value if self.left >= 0]
-            named = value.get("mimeType", "")
-            types = dict.fromkeys(("data", "blob"), named if isinstance(named, str) else "")
-            return {
-                self._cut(str(key)): self.part_of(inner, types.get(key, ""), depth + 1)
-                for key, inner in value.items()
-                if self.left >= 0
-            }
-        shown = _text_or_size(value, media_type) if isinstance(value, str | bytes) else value
-        if shown is None or isinstance(shown, bool | int | float):
-            self.left -= 1
-            return shown
-        return self._cut(str(shown))
-
-    def _cut(self, text: str) -> str:
-        kept = text[: max(self.left, 0) + 1]
-        self.left -= len(text) + 2
-        return kept
 
 
 def _text_or_size(value: str | bytes, media_type: str) -> str:

@@ -32,17 +32,19 @@ def _aws(call: AwsCall, session: Any, endpoint_url: str, timeout_s: float, max_b
         shape = client.meta.service_model.operation_model(call.operation).input_shape
         answer = operation(**_with_bytes(call.arguments, shape, call.operation))
         status = answer.pop("ResponseMetadata", {}).get("HTTPStatusCode", "")
-        body = {key: _read(value, call.service, max_bytes) for key, value in answer.items()}
-        return ToolAnswer(ok=True, status=str(status), body=body)
+        for key, value in answer.items():
+            if hasattr(value, "read"):  # of a stream its bytes
+                with closing(value):
+                    answer[key] = value.read(max_bytes + 1)
+                if len(answer[key]) > max_bytes:
+                    raise too_large(call.service, max_bytes)
+        return ToolAnswer(ok=True, status=str(status), body=answer)
     finally:
         client.close()
 
 
 def _with_bytes(value: Any, shape: Any, name: str) -> Any:
-    """The arguments with bytes where the service wants a blob: in JSON it is text in base64, which botocore would encode again.
-
-    :raises ToolRequestError: for a text that is no base64.
-    """
+    """The arguments with bytes where the service wants a blob: in JSON it is text in base64, which botocore would encode again."""
     kind = getattr(shape, "type_name", "")
     if kind == "blob" and isinstance(value, str):
         try:
@@ -58,17 +60,6 @@ def _with_bytes(value: Any, shape: Any, name: str) -> Any:
     return value
 
 
-def _read(value: Any, service: str, max_bytes: int) -> Any:
-    """A value of an answer; of a stream its bytes."""
-    if not hasattr(value, "read"):
-        return value
-    with closing(value):
-        raw = value.read(max_bytes + 1)
-    if len(raw) > max_bytes:
-        raise too_large(service, max_bytes)
-    return raw
-
-
 class AwsInvoker:
     """Calls operations with the credentials and the region that botocore finds.
 
@@ -77,12 +68,7 @@ class AwsInvoker:
     """
 
     def __init__(
-        self,
-        *,
-        endpoint_url: str = "",
-        timeout_s: float = TIMEOUT_S,
-        max_bytes: int = MAX_BYTES,
-        session: Any = None,
+        self, *, endpoint_url: str = "", timeout_s: float = TIMEOUT_S, max_bytes: int = MAX_BYTES, session: Any = None
     ) -> None:
         self._endpoint_url, self._session = endpoint_url, session
         self._timeout_s, self._max_bytes = timeout_s, max_bytes

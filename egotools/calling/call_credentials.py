@@ -66,12 +66,46 @@ def inject_credentials(
             for scheme in alternative.schemes:
                 _inject(scheme, credentials[scheme.key], injected)
             return injected
-    choices = " or ".join(dict.fromkeys(" with ".join(map(_described, each.schemes)) for each in security))
+
+    def described(scheme: SecurityScheme) -> str:
+        what = scheme.scheme if scheme.type == "http" else scheme.type
+        where = f" in the {scheme.location} {scheme.name}" if scheme.name else ""
+        scopes = f", scopes {' '.join(scheme.scopes)}" if scheme.scopes else ""
+        unsupported = "" if scheme.type in _KNOWN else "; egotools does not put this type into a request"
+        return f"{scheme.key!r} ({what or 'of no known type'}{where}{scopes}{unsupported})"
+
+    choices = " or ".join(dict.fromkeys(" with ".join(map(described, each.schemes)) for each in security))
     raise ToolRequestError(
         f"the call needs a credential: {choices}",
         "credentials",
         "Give the credentials of one alternative, each by the key of its scheme.",
     )
+
+
+def _inject(scheme: SecurityScheme, credential: Credential, injected: Injected) -> None:
+    wrong = f"the credential of the scheme {scheme.key!r} has the wrong form"
+    if scheme.type == "mutualTLS":  # of the connection, not of the request
+        return
+    if scheme.type == "http" and scheme.scheme == "basic":
+        pair = tuple(credential.split(":", 1)) if isinstance(credential, str) else credential
+        if len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+            raise ToolRequestError(wrong, "credentials", "Give user and password, as a pair or as user:password.")
+        encoded = base64.b64encode(":".join(pair).encode("utf-8", "replace")).decode("ascii")
+        injected.headers.append(("Authorization", f"Basic {encoded}"))
+        return
+    if not isinstance(credential, str) or not credential or _NOT_PRINTABLE.search(credential):
+        raise ToolRequestError(wrong, "credentials", "Give one line of printable ASCII.")
+    if scheme.type == "apiKey":
+        places = {"query": injected.query, "cookie": injected.cookies}
+        if scheme.location not in places and not is_settable(scheme.name):
+            problem = (
+                f"the document wants the credential in the header {scheme.name!r}, which is not the caller's to set"
+            )
+            raise ToolRequestError(problem, "credentials", "Correct the document.")
+        places.get(scheme.location, injected.headers).append((scheme.name, credential))
+    else:
+        word = "Bearer" if scheme.type != "http" or scheme.scheme == "bearer" else scheme.scheme.title()
+        injected.headers.append(("Authorization", f"{word} {credential}"))
 
 
 def bound_credentials(
@@ -123,44 +157,3 @@ def host_of(url: str) -> str:
         return urlsplit(url).netloc.rpartition("@")[2].lower()
     except ValueError:
         return ""
-
-
-def _described(scheme: SecurityScheme) -> str:
-    what = scheme.scheme if scheme.type == "http" else scheme.type
-    where = f" in the {scheme.location} {scheme.name}" if scheme.name else ""
-    scopes = f", scopes {' '.join(scheme.scopes)}" if scheme.scopes else ""
-    unsupported = "" if scheme.type in _KNOWN else "; egotools does not put this type into a request"
-    return f"{scheme.key!r} ({what or 'of no known type'}{where}{scopes}{unsupported})"
-
-
-def _inject(scheme: SecurityScheme, credential: Credential, injected: Injected) -> None:
-    if scheme.type == "mutualTLS":  # of the connection, not of the request
-        return
-    if scheme.type == "http" and scheme.scheme == "basic":
-        pair = tuple(credential.split(":", 1)) if isinstance(credential, str) else credential
-        if len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-            raise _wrong(scheme, "user and password, as a pair or as user:password")
-        encoded = base64.b64encode(":".join(pair).encode("utf-8", "replace")).decode("ascii")
-        injected.headers.append(("Authorization", f"Basic {encoded}"))
-        return
-    if not isinstance(credential, str) or not credential or _NOT_PRINTABLE.search(credential):
-        raise _wrong(scheme, "one line of printable ASCII")
-    if scheme.type == "apiKey":
-        places = {"query": injected.query, "cookie": injected.cookies}
-        if scheme.location not in places and not is_settable(scheme.name):
-            raise ToolRequestError(
-                f"the document wants the credential in the header {scheme.name!r}, which is not the caller's to set",
-                "credentials",
-                "Correct the document.",
-            )
-        places.get(scheme.location, injected.headers).append((scheme.name, credential))
-    elif scheme.type == "http" and scheme.scheme != "bearer":
-        injected.headers.append(("Authorization", f"{scheme.scheme.title()} {credential}"))
-    else:
-        injected.headers.append(("Authorization", f"Bearer {credential}"))
-
-
-def _wrong(scheme: SecurityScheme, wanted: str) -> ToolRequestError:
-    return ToolRequestError(
-        f"the credential of the scheme {scheme.key!r} has the wrong form", "credentials", f"Give {wanted}."
-    )

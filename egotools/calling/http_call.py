@@ -51,18 +51,12 @@ _Part = tuple[str, tuple[str | None, bytes, str | None]]
 
 
 class ToolHttpRequest(httpx.Request):
-    """A request of httpx that knows which of its parts are credentials. Send it with any client of httpx.
+    """A request of httpx that knows which of its parts are credentials. Send it with any client of httpx."""
 
-    :param public_url: its URL without credentials.
-    :param from_document: whether its server is that of the document: its address is checked before it is sent.
-    :param secret_headers: names, in lower case, of the headers that hold credentials.
-    :param service_root: of OData: the URL of the service, where a request that changes something may need a token of it.
-    """
-
-    public_url: str = ""
-    service_root: str = ""
-    from_document: bool = False
-    secret_headers: frozenset[str] = frozenset()
+    public_url: str = ""  # its URL without credentials
+    service_root: str = ""  # of OData: the URL of the service, where a change may need a token of it
+    from_document: bool = False  # whether its server is that of the document: its address is checked before it is sent
+    secret_headers: frozenset[str] = frozenset()  # names, in lower case, of the headers that hold credentials
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}({self.method!r}, {self.public_url!r})>"
@@ -76,12 +70,14 @@ class ToolHttpRequest(httpx.Request):
 def http_request(
     call: Call, placed: Sequence[PlacedArgument], *, server: str, credentials: Mapping[str, Credential]
 ) -> ToolHttpRequest:
-    """Return the request of a call.
-
-    :raises ToolRequestError: when it cannot be made.
-    """
-    for each in placed:
-        _check_place(each.argument)
+    """Return the request of a call; ToolRequestError when it cannot be made."""
+    for argument in (each.argument for each in placed):
+        if argument.location not in _LOCATIONS:
+            problem = f"its place in the request is not known: {argument.location!r}"
+            raise ToolRequestError(problem, argument.name, "Use a newer egotools, or leave it out.")
+        if argument.style not in _STYLES and not _is_edm_type(argument.style):
+            problem = f"egotools does not write the style {argument.style!r} of parameters"
+            raise ToolRequestError(problem, argument.name, f"Leave it out, if it is optional. {_OWN_CLIENT}")
     if not call.method:
         raise ToolRequestError("the source of the tool names no HTTP method", "tool", "Call it by other means.")
     url = _call_url(call, placed, server)
@@ -91,11 +87,25 @@ def http_request(
     in_body = [each for each in placed if each.argument.location in _BODIES]
     parts: list[_Part] = []
     media_type, content = "", None
-    if in_body and _kind(call) == _MULTIPART:  # its boundary is the client's to choose
+    kind = call.media_type.partition(";")[0].strip().lower()
+    if in_body and kind == _MULTIPART:  # its boundary is the client's to choose
         parts = [part for each in _members(in_body) for part in _parts(each)]
     else:
-        media_type, content = _content(call, in_body)
-    headers = [*_headers(call, placed), *([("Content-Type", media_type)] if media_type else []), *secret]
+        media_type, content = _content(call, kind, in_body)
+    accept = call.accept or ("application/json" if call.protocol == "odata" else "")
+    headers = [("Accept", accept)] if accept else []
+    for each in placed:
+        if each.argument.location != "header":
+            continue
+        if not is_settable(each.wire_name):
+            problem = f"the header {each.wire_name!r} is not the caller's to set"
+            raise ToolRequestError(problem, each.argument.name, "Leave this argument out.")
+        text = _simple(each, str)
+        if _NOT_IN_HEADERS.search(text):
+            problem = "a header takes printable ASCII only"
+            raise ToolRequestError(problem, each.argument.name, "Leave other characters out.")
+        headers.append((each.wire_name, text))
+    headers += [*([("Content-Type", media_type)] if media_type else []), *secret]
     try:
         request = ToolHttpRequest(
             call.method, _with_query(url, injected.query), headers=headers, content=content, files=parts or None
@@ -112,35 +122,9 @@ def http_request(
     return request
 
 
-def _check_place(argument: Argument) -> None:
-    if argument.location not in _LOCATIONS:
-        problem = f"its place in the request is not known: {argument.location!r}"
-        raise ToolRequestError(problem, argument.name, "Use a newer egotools, or leave it out.")
-    if argument.style not in _STYLES and not _is_edm_type(argument.style):
-        problem = f"egotools does not write the style {argument.style!r} of parameters"
-        raise ToolRequestError(problem, argument.name, f"Leave it out, if it is optional. {_OWN_CLIENT}")
-
-
 def _with_query(url: str, fields: Sequence[tuple[str, str]]) -> str:
     added = "&".join(f"{quote(name, safe='')}={quote(value, safe='*')}" for name, value in fields)
     return url + (("&" if "?" in url else "?") + added if added else "")
-
-
-def _headers(call: Call, placed: Sequence[PlacedArgument]) -> list[tuple[str, str]]:
-    accept = call.accept or ("application/json" if call.protocol == "odata" else "")
-    headers = [("Accept", accept)] if accept else []
-    for each in placed:
-        if each.argument.location != "header":
-            continue
-        if not is_settable(each.wire_name):
-            problem = f"the header {each.wire_name!r} is not the caller's to set"
-            raise ToolRequestError(problem, each.argument.name, "Leave this argument out.")
-        text = _simple(each, str)
-        if _NOT_IN_HEADERS.search(text):
-            problem = "a header takes printable ASCII only"
-            raise ToolRequestError(problem, each.argument.name, "Leave other characters out.")
-        headers.append((each.wire_name, text))
-    return headers
 
 
 def base_url(call: Call, server: str) -> str:
@@ -151,8 +135,15 @@ def base_url(call: Call, server: str) -> str:
     """
     own = call.servers[0] if call.servers else ""
     try:
-        relative = bool(own) and not urlsplit(own).netloc
-        url = _below(server, own) if server and relative else server or own
+        relative, url = bool(own) and not urlsplit(own).netloc, server or own
+        if server and relative:  # no document may leave the server that was given: else that stands alone
+            joined = urljoin(f"{server.rstrip('/')}/", own)
+            given, found = urlsplit(server), urlsplit(joined)
+            path = _decoded(found.path)
+            inside = f"{path.rstrip('/')}/".startswith(f"{_decoded(given.path).rstrip('/')}/")
+            tricked = any(part in (".", "..") for part in path.split("/")) or not path.isprintable()
+            if inside and not tricked and (found.scheme, found.netloc) == (given.scheme, given.netloc):
+                url = joined
     except ValueError:  # one of the two is no URL
         relative, url = False, server or own
     if not url:
@@ -177,17 +168,6 @@ def base_url(call: Call, server: str) -> str:
     return url.rstrip("/")
 
 
-def _below(server: str, own: str) -> str:
-    """Resolve a relative server of a document against the one that was given, which no document may leave: else it stands alone."""
-    url = urljoin(f"{server.rstrip('/')}/", own)
-    given, found = urlsplit(server), urlsplit(url)
-    path = _decoded(found.path)
-    if any(part in (".", "..") for part in path.split("/")) or not path.isprintable():
-        return server
-    inside = f"{path.rstrip('/')}/".startswith(f"{_decoded(given.path).rstrip('/')}/")
-    return url if inside and (found.scheme, found.netloc) == (given.scheme, given.netloc) else server
-
-
 def _decoded(path: str) -> str:
     """The path without percent-encoding, however often a server may decode it, and with each backslash as a slash."""
     while (once := unquote(path)) != path:
@@ -199,18 +179,39 @@ def _call_url(call: Call, placed: Sequence[PlacedArgument], server: str) -> str:
     # An optional parameter of a function of OData 4 stands in the parentheses of the path when it is given.
     v4 = call.protocol == "odata" and call.service == "v4" and call.path.endswith(")")
     inline = [each for each in placed if v4 and each.argument.location == "query" and _is_edm_type(each.argument.style)]
-    fields = _query(call, [each for each in placed if each not in inline])
     own = urlsplit(call.path)  # a path template may have a query of its own
     path = _path(own.path, call, [each for each in placed if each.argument.location == "path"])
     for each in inline:
         text = _quoted(_odata_literal(each, call.service, each.value), "'")
         path = f"{path[:-1]}{'' if path.endswith('()') else ','}{quote(each.wire_name)}={text})"
-    query = "&".join([*([own.query] if own.query else []), *(f"{name}={text}" for name, text in fields)])
+    fields, comparisons = [own.query] if own.query else [], []
+    for each in placed:
+        if each.argument.location == "filter":
+            values = each.value if kind_of(each.value) == "array" else [each.value]
+            if not values:
+                raise ToolRequestError("the list is empty", each.argument.name, "Give values to compare with.")
+            either = [f"{each.wire_name} eq {_odata_literal(each, call.service, one)}" for one in values]
+            comparisons.append(either[0] if len(either) == 1 else f"({' or '.join(either)})")
+        elif each.argument.location != "query" or each in inline:
+            continue
+        elif call.protocol == "odata" and each.wire_name == "$filter" and isinstance(each.value, str):
+            comparisons.append(f"({each.value})")
+        else:
+            named = _odata_option(call, each) if call.protocol == "odata" else _fields(each)
+            fields += [f"{name}={text}" for name, text in named]
+    if comparisons:  # one field
+        text = comparisons[0] if len(comparisons) == 1 else " and ".join(comparisons)
+        fields.append("$filter=" + _quoted(text, "'(),"))
+    query = "&".join(fields)
     return base_url(call, server) + path + (f"?{query}" if query else "")
 
 
 def _path(template: str, call: Call, placed: Sequence[PlacedArgument]) -> str:
     values = {each.wire_name: each for each in placed} | {each.argument.name: each for each in placed}
+
+    def reserved(text: str) -> str:  # what is encoded already stays as it is
+        parts = enumerate(_ENCODED.split(text))
+        return "".join(part if index % 2 else _quoted(part, _RESERVED) for index, part in parts)
 
     def written(match: re.Match[str]) -> str:
         each = values.get(match[2])
@@ -218,7 +219,7 @@ def _path(template: str, call: Call, placed: Sequence[PlacedArgument]) -> str:
             raise ToolRequestError("no argument fills this variable of the path", match[2], "Give it.")
         if call.protocol == "odata" and (_is_edm_type(each.argument.style) or not each.argument.style):
             return _quoted(_odata_literal(each, call.service, each.value), "'")
-        text = _simple(each, _reserved if match[1] else _quoted)
+        text = _simple(each, reserved if match[1] else _quoted)
         if not text:
             raise ToolRequestError("the value is empty", each.argument.name, "A part of the path needs a value.")
         _check_path(text, each.argument.name)
@@ -236,24 +237,6 @@ def _check_path(path: str, name: str) -> None:
     if any(unquote(part) in (".", "..") for part in path.split("/")):
         problem = "the value has a part '.' or '..', which leads to another path"
         raise ToolRequestError(problem, name, "Give another value.")
-
-
-def _query(call: Call, placed: Sequence[PlacedArgument]) -> Iterator[tuple[str, str]]:
-    """Yield the fields of the query, encoded; the comparisons of ``$filter`` are one field, joined by ``and``."""
-    comparisons = []
-    is_odata = call.protocol == "odata"
-    for each in placed:
-        if each.argument.location == "filter":
-            comparisons.append(_comparison(each, call.service))
-        elif each.argument.location != "query":
-            continue
-        elif is_odata and each.wire_name == "$filter" and isinstance(each.value, str):
-            comparisons.append(f"({each.value})")
-        else:
-            yield from _odata_option(call, each) if is_odata else _fields(each)
-    if comparisons:
-        text = comparisons[0] if len(comparisons) == 1 else " and ".join(comparisons)
-        yield "$filter", _quoted(text, "'(),")
 
 
 def _simple(placed: PlacedArgument, encode: Callable[[str], str]) -> str:
@@ -290,10 +273,7 @@ def _fields(placed: PlacedArgument) -> Iterator[tuple[str, str]]:
 
 
 def _nested_fields(name: str, value: Any, *, brackets: bool) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a nested value: ``a[b]=1``, items of a list as ``a=1&a=2``, objects in a list as ``a[0][b]=1``.
-
-    :param brackets: whether a list of single values is ``a[]=1&a[]=2``.
-    """
+    """Yield the fields of a nested value: ``a[b]=1``, items of a list as ``a=1&a=2`` (with ``brackets`` as ``a[]=1``), objects as ``a[0][b]=1``."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _nested_fields(f"{name}[{key}]", inner, brackets=brackets)
@@ -332,19 +312,9 @@ def _quoted(text: str, safe: str = "") -> str:
     return quote(text, safe=safe, errors="replace")
 
 
-def _reserved(text: str) -> str:
-    """Encode by reserved expansion: what is encoded already stays as it is."""
-    parts = _ENCODED.split(text)
-    return "".join(part if index % 2 else _quoted(part, _RESERVED) for index, part in enumerate(parts))
-
-
-def _kind(call: Call) -> str:
-    return call.media_type.partition(";")[0].strip().lower()
-
-
-def _content(call: Call, placed: Sequence[PlacedArgument]) -> tuple[str, bytes | None]:
+def _content(call: Call, kind: str, placed: Sequence[PlacedArgument]) -> tuple[str, bytes | None]:
     """Return media type and bytes of the body that the arguments of the locations ``body`` and ``form`` make."""
-    media_type, kind, is_json = call.media_type, _kind(call), _JSON.match(call.media_type)
+    media_type, is_json = call.media_type, _JSON.match(call.media_type)
     json_type = "application/json" if "*" in media_type or not media_type else media_type
     whole = next((each for each in placed if each.argument.whole_body), None)
     if not placed:  # an object whose members are all left out
@@ -353,7 +323,13 @@ def _content(call: Call, placed: Sequence[PlacedArgument]) -> tuple[str, bytes |
     if kind.startswith("multipart/"):
         raise ToolRequestError(f"egotools writes no bodies of the type {kind}", "body", _OWN_CLIENT)
     if kind == _FORM:
-        return media_type, "&".join(_form_field(each) for each in _members(placed)).encode("ascii")
+        members = []
+        for each in _members(placed):
+            if isinstance(each.value, bytes) or kind_of(each.value) == "file":
+                problem = "a form of this type carries no files"
+                raise ToolRequestError(problem, each.argument.name, "Give a text, a number or a boolean.")
+            members.append("&".join(f"{key}={text}" for key, text in _fields(each)))
+        return media_type, "&".join(members).encode("ascii")
     subject = "body" if whole is None else whole.argument.name
     if whole is not None and isinstance(whole.value, bytes):
         return media_type or _BYTES, whole.value
@@ -376,13 +352,6 @@ def _members(placed: Sequence[PlacedArgument]) -> Iterator[PlacedArgument]:
             yield PlacedArgument(argument=Argument(name=str(name), location="form"), value=value)
     else:
         raise ToolRequestError("a form needs an object", whole.argument.name, "Give an object of fields and values.")
-
-
-def _form_field(placed: PlacedArgument) -> str:
-    if isinstance(placed.value, bytes) or kind_of(placed.value) == "file":
-        problem = "a form of this type carries no files"
-        raise ToolRequestError(problem, placed.argument.name, "Give a text, a number or a boolean.")
-    return "&".join(f"{key}={text}" for key, text in _fields(placed))
 
 
 def _parts(placed: PlacedArgument) -> Iterator[_Part]:
@@ -408,10 +377,7 @@ def _is_edm_type(style: str) -> bool:
 
 
 def _odata_literal(placed: PlacedArgument, version: str, value: Any) -> str:
-    """Return a value as a literal of OData ``v2`` or ``v4``, not yet percent-encoded.
-
-    :raises ToolRequestError: when it can be none; a qualified name other than ``Edm.…`` is that of an enumeration.
-    """
+    """Return a value as a literal of OData ``v2`` or ``v4``, not yet percent-encoded; a qualified name other than ``Edm.…`` is an enumeration's."""
     edm_type, name = placed.argument.style, placed.argument.name
     wrong = ToolRequestError(f"the value is none of the type {edm_type}", name, "Give it in the form of that type.")
     if edm_type == "Edm.Binary":
@@ -438,15 +404,6 @@ def _odata_literal(placed: PlacedArgument, version: str, value: Any) -> str:
     if version == "v2" and edm_type == "Edm.DateTime" and "T" not in text:
         text += "T00:00:00"
     return (_FORMS_V2 if version == "v2" else _FORMS_V4).get(edm_type, "{}").format(text)
-
-
-def _comparison(placed: PlacedArgument, version: str) -> str:
-    """Return one comparison of ``$filter``: equality, or one of the values of a list."""
-    values = placed.value if kind_of(placed.value) == "array" else [placed.value]
-    if not values:
-        raise ToolRequestError("the list is empty", placed.argument.name, "Give values to compare with.")
-    either = [f"{placed.wire_name} eq {_odata_literal(placed, version, one)}" for one in values]
-    return either[0] if len(either) == 1 else f"({' or '.join(either)})"
 
 
 def _odata_option(call: Call, placed: PlacedArgument) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import httpx
@@ -31,14 +31,10 @@ from egotools.values import Tool
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """Sends a request to a checked number of its host; name, certificate and header ``Host`` stay those of the URL.
-
-    :param allowed: networks that are not public and that may be reached all the same.
-    """
+    """Sends a request to a checked number of its host; name, certificate and header ``Host`` stay those of the URL."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, allowed: Sequence[Network] = ()) -> None:
-        self._inner = inner
-        self._allowed = tuple(allowed)
+        self._inner, self._allowed = inner, tuple(allowed)  # networks that are not public and that may be reached
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Try the numbers of the host one after another until one takes the connection."""
@@ -51,16 +47,12 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         timeout = dict(request.extensions.get("timeout", {}))
         if timeout.get("connect") is not None:  # one that does not answer leaves time for the others
             timeout["connect"] /= max(len(numbers), 1)
+        extensions = {**request.extensions, "timeout": timeout, "sni_hostname": host}
+        sent: dict[str, Any] = {"headers": request.headers, "stream": request.stream, "extensions": extensions}
         for number in numbers:
-            sent = httpx.Request(
-                request.method,
-                url.copy_with(host=number),
-                headers=request.headers,
-                stream=request.stream,
-                extensions={**request.extensions, "timeout": timeout, "sni_hostname": host},
-            )
             try:
-                return await self._inner.handle_async_request(sent)
+                to_number = httpx.Request(request.method, url.copy_with(host=number), **sent)
+                return await self._inner.handle_async_request(to_number)
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 if number == numbers[-1]:
                     raise
@@ -94,10 +86,12 @@ async def send_http(
     try:
         async with asyncio.timeout(timeout_s), client:
             response, body = await _sent(client, request, max_bytes)
-            if isinstance(request, ToolHttpRequest) and _wants_token(request, response):
-                token = await _token(client, request, max_bytes)
-                if token:
-                    response, body = await _sent(client, _with_token(request, token, client.cookies), max_bytes)
+            wanted = response.status_code == httpx.codes.FORBIDDEN
+            wanted = wanted and response.headers.get(_CSRF, "").lower() == "required"
+            if wanted and isinstance(request, ToolHttpRequest) and request.service_root:
+                again = await _with_token(client, request, max_bytes)
+                if again is not None:
+                    response, body = await _sent(client, again, max_bytes)
     except (TimeoutError, httpx.TimeoutException):
         raise too_slow(host, timeout_s) from None
     except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
@@ -139,30 +133,23 @@ async def _sent(client: httpx.AsyncClient, request: httpx.Request, max_bytes: in
 _CSRF = "x-csrf-token"
 
 
-def _wants_token(request: ToolHttpRequest, response: httpx.Response) -> bool:
-    refused = response.status_code == httpx.codes.FORBIDDEN and response.headers.get(_CSRF, "").lower() == "required"
-    return refused and bool(request.service_root)
+async def _with_token(client: httpx.AsyncClient, request: ToolHttpRequest, max_bytes: int) -> httpx.Request | None:
+    """The request with a token of its service and the cookies of that session, beside its own; None where the service gives no token.
 
-
-async def _token(client: httpx.AsyncClient, request: ToolHttpRequest, max_bytes: int) -> str:
-    """Return a token of the service, or empty: by HEAD, which has no answer to read, else by GET, for services that know no HEAD."""
+    The token comes by HEAD, which has no answer to read, else by GET, for services that know no HEAD.
+    """
     own = {name: value for name, value in request.headers.items() if name.lower() in request.secret_headers}
     headers = {**own, "Accept": "application/json", _CSRF: "fetch"}
     for method in ("HEAD", "GET"):
         response, _ = await _sent(client, httpx.Request(method, request.service_root, headers=headers), max_bytes)
         token = str(response.headers.get(_CSRF, ""))
         if token.lower() not in ("", "required", "fetch"):
-            return token
-    return ""
-
-
-def _with_token(request: httpx.Request, token: str, cookies: httpx.Cookies) -> httpx.Request:
-    """The request with the token and the cookies of its session, beside those that it has."""
-    blank = httpx.Request(request.method, request.url)
-    cookies.set_cookie_header(blank)
-    both = "; ".join(jar["cookie"] for jar in (request.headers, blank.headers) if "cookie" in jar)
-    headers = httpx.Headers({**request.headers, _CSRF: token, **({"cookie": both} if both else {})})
-    return httpx.Request(request.method, request.url, headers=headers, content=request.content)
+            blank = httpx.Request(request.method, request.url)
+            client.cookies.set_cookie_header(blank)
+            both = "; ".join(jar["cookie"] for jar in (request.headers, blank.headers) if "cookie" in jar)
+            known = httpx.Headers({**request.headers, _CSRF: token, **({"cookie": both} if both else {})})
+            return httpx.Request(request.method, request.url, headers=known, content=request.content)
+    return None
 
 
 class HttpInvoker:
@@ -185,12 +172,9 @@ class HttpInvoker:
         timeout_s: float = TIMEOUT_S,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        self._servers = dict(servers or {})
-        self._credentials = dict(credentials or {})
-        self._secrets = KnownSecrets(self._credentials.values())
-        self._allowed_networks = tuple(allowed_networks)
-        self._timeout_s = timeout_s
-        self._max_bytes = max_bytes
+        self._servers, self._credentials = dict(servers or {}), dict(credentials or {})
+        self._secrets, networks = KnownSecrets(self._credentials.values()), tuple(allowed_networks)
+        self._send = partial(send_http, allowed_networks=networks, timeout_s=timeout_s, max_bytes=max_bytes)
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
         """See :class:`egotools.calling.invoker.ToolInvoker`."""
@@ -199,7 +183,5 @@ class HttpInvoker:
         request = tool.request(arguments, server=server, credentials=credentials)
         if isinstance(request, McpCall | AwsCall | PythonCall):
             raise ToolRequestError("this tool is not called over HTTP", tool.id, "Call it by its protocol.")
-        answer = await send_http(
-            request, allowed_networks=self._allowed_networks, timeout_s=self._timeout_s, max_bytes=self._max_bytes
-        )
+        answer = await self._send(request)
         return await off_loop(answer.size, lambda: of_http(self._secrets.without(answer)))

@@ -28,6 +28,7 @@ _JSON_KINDS = frozenset({"string", "boolean", "integer", "number", "object", "ar
 _WRITTEN = {"integer": r"-?\d+", "number": r"-?\d+(\.\d+)?([eE][+-]?\d+)?", "boolean": "true|false"}
 _AS_TEXT = frozenset({"path", "query", "header", "form", "filter"})
 _CLOSED = ("http", "odata")
+_ALTERNATIVES = ("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas")
 
 
 def legal_keys(names: Iterable[str]) -> dict[str, str]:
@@ -56,33 +57,23 @@ def source_names(properties: Mapping[str, Any]) -> dict[str, str]:
     :param properties: properties of a JSON Schema: those of the source, or those in which :func:`legal_keys` renamed some and
         left the name of the source as ``title``.
     """
-    names = {key: _source_name(key, schema) for key, schema in properties.items()}
+    names = {}
+    for key, schema in properties.items():
+        title = schema.get("title") if isinstance(schema, Mapping) else None
+        names[key] = key
+        if isinstance(title, str) and not _is_legal(title):
+            alone = legal_keys((title,))[title]  # or with digits, where that key was taken
+            names[key] = title if key in (alone, legal_keys((alone, title))[title]) else key
     made = {key: name for name, key in legal_keys(names.values()).items()}
     return {**made, **names, **{name: name for name in names.values()}}
-
-
-def _source_name(key: str, schema: Any) -> str:
-    title = schema.get("title") if isinstance(schema, Mapping) else None
-    if not isinstance(title, str) or _is_legal(title):
-        return key
-    alone = legal_keys((title,))[title]  # or with digits, where that key was taken
-    return title if key in (alone, legal_keys((alone, title))[title]) else key
 
 
 def _is_legal(name: str) -> bool:
     return 0 < len(name) <= _MAX_KEY and not _ILLEGAL_IN_KEY.search(name)
 
 
-def required_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the schema and all its parts under ``$ref`` and ``allOf``, each once."""
-    return _parts(schema, root, ("allOf",))
-
-
-def _all_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    return _parts(schema, root, ("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"))
-
-
-def _parts(schema: Any, root: Any, keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+def required_parts(schema: Any, root: Any, keys: tuple[str, ...] = ("allOf",)) -> Iterator[Mapping[str, Any]]:
+    """Yield the schema and all its parts under ``$ref`` and ``keys``, each once."""
     waiting, done = [schema], set[int]()
     for _ in range(_MAX_PARTS):
         if not waiting:
@@ -92,21 +83,17 @@ def _parts(schema: Any, root: Any, keys: tuple[str, ...]) -> Iterator[Mapping[st
             continue
         done.add(id(part))
         yield part
-        if isinstance(part.get("$ref"), str):
-            waiting.append(_pointed_at(part["$ref"], root))
+        if isinstance(reference := part.get("$ref"), str):
+            node = root if reference.startswith("#") else None
+            for word in reference[1:].strip("/").split("/") if len(reference) > 1 else ():
+                key = unquote(word).replace("~1", "/").replace("~0", "~")
+                if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+                    node = node[int(key)]
+                else:
+                    node = node.get(key) if isinstance(node, Mapping) else None
+            waiting.append(node)
         for value in map(part.get, keys):  # a list of schemas, one schema, or schemas by name
             waiting += [value, *value.values()] if isinstance(value, Mapping) else _list(value)
-
-
-def _pointed_at(reference: str, root: Any) -> Any:
-    node = root if reference.startswith("#") else None
-    for word in reference[1:].strip("/").split("/") if len(reference) > 1 else ():
-        key = unquote(word).replace("~1", "/").replace("~0", "~")
-        if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
-            node = node[int(key)]
-        else:
-            node = node.get(key) if isinstance(node, Mapping) else None
-    return node
 
 
 def properties_of(schema: Any, root: Any) -> dict[str, Any]:
@@ -119,7 +106,7 @@ def properties_of(schema: Any, root: Any) -> dict[str, Any]:
         for name, inner in _mapping(part.get("properties")).items():
             found.setdefault(str(name), inner)
     either: dict[str, list[Any]] = {}
-    for part in _all_parts(schema, root):
+    for part in required_parts(schema, root, _ALTERNATIVES):
         for name, inner in _mapping(part.get("properties")).items():
             if name not in found and inner not in either.setdefault(str(name), []):
                 either[str(name)].append(inner)
@@ -128,22 +115,16 @@ def properties_of(schema: Any, root: Any) -> dict[str, Any]:
 
 def items_of(schema: Any, root: Any) -> Any:
     """Return the schema of the items of a list, or None."""
-    return next((part["items"] for part in _all_parts(schema, root) if "items" in part), None)
+    return next((part["items"] for part in required_parts(schema, root, _ALTERNATIVES) if "items" in part), None)
 
 
 def kinds(schema: Any, root: Any) -> frozenset[str] | None:
-    """Return the JSON types that a schema allows; None where it allows any, or does not say within 200 parts.
-
-    :param root: the schema that local references (``#/$defs/…``) point into.
-    """
+    """Return the JSON types that a schema allows, whose references point into ``root``; None for any, or where 200 parts do not say it."""
     return _kinds(schema, root, frozenset(), [_MAX_PARTS])
 
 
 def _kinds(schema: Any, root: Any, outer: frozenset[int], left: list[int]) -> frozenset[str] | None:
-    """The kinds of a schema that stands in others; one that is an alternative of itself says nothing.
-
-    :param left: parts that are still looked at.
-    """
+    """The kinds of a schema that stands in others, within ``left`` parts; one that is an alternative of itself says nothing."""
     allowed: frozenset[str] | None = None
     for part in required_parts(schema, root):
         left[0] -= 1
@@ -206,17 +187,12 @@ class ValueCheck:
     """How the values of one argument are checked: kinds, listed values, required members, at any depth.
 
     Patterns and bounds are not checked: a regular expression of a document may take time without end.
-
-    :param root: the schema that local references (``#/$defs/…``) point into.
-    :param as_text: whether the request carries the value as text, where ``7`` and ``"7"`` are the same.
-    :param any_python: whether values of Python that JSON does not have can be sent.
-    :param all_optional: whether members that the schema requires may be absent, as under strict schemas.
     """
 
-    root: Any
-    as_text: bool = False
-    any_python: bool = False
-    all_optional: bool = False
+    root: Any  # the schema that local references (``#/$defs/…``) point into
+    as_text: bool = False  # whether the request carries the value as text, where ``7`` and ``"7"`` are the same
+    any_python: bool = False  # whether values of Python that JSON does not have can be sent
+    all_optional: bool = False  # whether members that the schema requires may be absent, as under strict schemas
 
     def check(self, value: Any, schema: Any, path: str, depth: int = 0) -> None:
         """Check a value and all that is in it.
@@ -234,34 +210,38 @@ class ValueCheck:
             raise ToolRequestError("the number is not finite", path, "Give a finite number.")
         allowed = kinds(schema, self.root) if schema is not None else None
         if allowed and not self._fits(value, kind, allowed):
-            raise _wrong_kind(kind, allowed, path)
+            known = allowed & _JSON_KINDS  # a schema may have any text in the place of a kind
+            wanted = " or ".join(sorted(known - {"null"})) or ("null" if known else "value of any kind of JSON")
+            problem = f"the value is {_article(kind)}, not {_article(wanted)}"
+            raise ToolRequestError(problem, path, f"Give {_article(wanted)}.")
         for part in required_parts(schema, self.root):
-            self._check_part(value, kind, part, path, depth)
-
-    def _check_part(self, value: Any, kind: str, part: Mapping[str, Any], path: str, depth: int) -> None:
-        if kind == "object":
-            self._check_members(value, part, path, depth)
-        elif kind == "array" and isinstance(part.get("items"), Mapping):
-            for number, item in enumerate(value):
-                self.check(item, part["items"], f"{path}[{number}]", depth + 1)
-        elif kind not in ("array", "null"):
-            _check_listed(value, _listed(part), path)
-        for key in ("anyOf", "oneOf"):
-            branches = [(branch, kinds(branch, self.root)) for branch in _list(part.get(key))]
-            possible = [branch for branch, own in branches if own is None or self._fits(value, kind, own)]
-            if len(possible) == 1:  # where the kind leaves several, the server says which it is
-                self.check(value, possible[0], path, depth + 1)
-
-    def _check_members(self, value: Mapping[str, Any], part: Mapping[str, Any], path: str, depth: int) -> None:
-        properties = _mapping(part.get("properties"))
-        names = source_names(properties)
-        if not self.all_optional:
-            needed = [key for key in _required(part) if _mapping(properties.get(key)).get("readOnly") is not True]
-            missing = [name for name in (names.get(key, key) for key in needed) if name not in value]
-            _raise_missing("this required member is missing", missing, f"{path}.")
-        for key, inner in properties.items():
-            if names[key] in value:
-                self.check(value[names[key]], inner, f"{path}.{names[key]}", depth + 1)
+            if kind == "object":
+                properties = _mapping(part.get("properties"))
+                names = source_names(properties)
+                if not self.all_optional:
+                    needed = [
+                        key for key in _required(part) if _mapping(properties.get(key)).get("readOnly") is not True
+                    ]
+                    missing = [name for name in (names.get(key, key) for key in needed) if name not in value]
+                    _raise_missing("this required member is missing", missing, f"{path}.")
+                for key, inner in properties.items():
+                    if names[key] in value:
+                        self.check(value[names[key]], inner, f"{path}.{names[key]}", depth + 1)
+            elif kind == "array" and isinstance(part.get("items"), Mapping):
+                for number, item in enumerate(value):
+                    self.check(item, part["items"], f"{path}[{number}]", depth + 1)
+            elif kind not in ("array", "null"):
+                texts = [_text(each) for each in _listed(part)]  # documents quote numbers, and leave true unquoted
+                if texts and _text(value) not in texts:
+                    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+                    shown = ", ".join(text[:_LONGEST] for text in texts[:_SHOWN])
+                    problem = "the value is none of those that the schema lists"
+                    raise ToolRequestError(problem, path, f"Give one of: {shown}{more}.")
+            for key in ("anyOf", "oneOf"):
+                branches = [(branch, kinds(branch, self.root)) for branch in _list(part.get(key))]
+                possible = [branch for branch, own in branches if own is None or self._fits(value, kind, own)]
+                if len(possible) == 1:  # where the kind leaves several, the server says which it is
+                    self.check(value, possible[0], path, depth + 1)
 
     def _fits(self, value: Any, kind: str, allowed: frozenset[str]) -> bool:
         if kind in allowed or (kind == "integer" and "number" in allowed):
@@ -272,21 +252,6 @@ class ValueCheck:
             return "string" in allowed
         patterns = [pattern for written, pattern in _WRITTEN.items() if written in allowed]
         return isinstance(value, str) and any(re.fullmatch(pattern, value, re.ASCII) for pattern in patterns)
-
-
-def _wrong_kind(kind: str, allowed: frozenset[str], path: str) -> ToolRequestError:
-    known = allowed & _JSON_KINDS  # a schema may have any text in the place of a kind
-    wanted = " or ".join(sorted(known - {"null"})) or ("null" if known else "value of any kind of JSON")
-    return ToolRequestError(f"the value is {_article(kind)}, not {_article(wanted)}", path, f"Give {_article(wanted)}.")
-
-
-def _check_listed(value: Any, listed: Sequence[Any], path: str) -> None:
-    texts = [_text(each) for each in listed]  # documents quote numbers, and leave words like true unquoted
-    if texts and _text(value) not in texts:
-        more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-        shown = ", ".join(text[:_LONGEST] for text in texts[:_SHOWN])
-        problem = "the value is none of those that the schema lists"
-        raise ToolRequestError(problem, path, f"Give one of: {shown}{more}.")
 
 
 def _raise_missing(problem: str, missing: Sequence[str], start: str = "") -> None:
@@ -311,14 +276,11 @@ def _article(noun: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedArgument:
-    """One value, and where the call carries it.
-
-    :param schema: the JSON Schema of the value; None where it is not known.
-    """
+    """One value, and where the call carries it."""
 
     argument: Argument
     value: Any
-    schema: Any = None
+    schema: Any = None  # the JSON Schema of the value; None where it is not known
 
     @property
     def wire_name(self) -> str:
@@ -343,12 +305,50 @@ def place_arguments(
     known = set(source_names(properties).values())
     names = source_names({**properties, **{each.name: {} for each in call.arguments if each.name not in known}})
     schemas = {names[key]: inner for key, inner in properties.items()}
-    given = _Source(schema, null_is_absent).members(arguments, names, schemas, 0, anything=False)
+
+    def members(
+        given: Mapping[str, Any], names: Mapping[str, str], schemas: Mapping[str, Any], depth: int
+    ) -> dict[str, Any]:
+        """The members of an object under their names of the source, without nulls that mean that one is absent."""
+        found: dict[str, Any] = {}
+        for key, member in given.items():
+            name = names.get(str(key), str(key))
+            if name in found:
+                problem = "it is given twice, also under the name that model runtimes accept"
+                raise ToolRequestError(problem, name, "Give it once.")
+            inner, takes_null = schemas.get(name), depth > 0  # one without a schema, inside of another value
+            if member is None and inner is not None:
+                allowed = kinds(inner, schema)
+                takes_null = not null_is_absent and (allowed is None or "null" in allowed)
+            if member is not None or takes_null:
+                found[name] = named(member, inner, depth)
+        return found
+
+    def named(value: Any, own: Any, depth: int) -> Any:
+        """A value whose members have the names of the source."""
+        if depth > _MAX_DEPTH:
+            problem = f"a value is nested more than {_MAX_DEPTH} levels deep"
+            raise ToolRequestError(problem, "arguments", "Nest it less deep.")
+        if isinstance(value, Mapping):
+            properties = properties_of(own, schema)
+            names = source_names(properties)
+            return members(value, names, {names[key]: inner for key, inner in properties.items()}, depth + 1)
+        if kind_of(value) == "array":
+            items = items_of(own, schema)
+            return [named(inner, items, depth + 1) for inner in value]
+        return value
+
+    given = members(arguments, names, schemas, 0)
     places = {each.name: each for each in call.arguments}
     further = places.pop(ANY_NAME, None)
     unknown = given.keys() - places.keys()
     if further is None and unknown and (places or call.protocol in _CLOSED):
-        raise _unknown(min(unknown), list(places))
+        name, known_names = min(unknown), list(places)
+        close = difflib.get_close_matches(name[:_LONGEST], [each for each in known_names if len(each) <= _LONGEST], n=3)
+        hint = f"Did you mean {' or '.join(close)}? " if close else ""
+        listed = ", ".join(sorted(known_names)[:_SHOWN]) + (", …" if len(known_names) > _SHOWN else "")
+        remedy = f"{hint}It takes: {listed or 'none'}."
+        raise ToolRequestError("the tool takes no such argument", name[:200], remedy)
     needed = [] if null_is_absent else [names.get(key, key) for key in _required(schema)]
     needed += [each.name for each in call.arguments if each.location == "path"]
     missing = [name for name in dict.fromkeys(needed) if name not in given]
@@ -364,61 +364,3 @@ def place_arguments(
         for value in each.value if several else [each.value]:
             one.check(value, each.schema, each.argument.name)
     return tuple(placed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """Gives values the property names of the source, and leaves out nulls that mean that a property is absent."""
-
-    root: Any
-    null_is_absent: bool
-
-    def members(
-        self,
-        given: Mapping[str, Any],
-        names: Mapping[str, str],
-        schemas: Mapping[str, Any],
-        depth: int,
-        *,
-        anything: bool = True,
-    ) -> dict[str, Any]:
-        """The members of an object.
-
-        :param anything: whether a member without a schema may be null.
-        """
-        found: dict[str, Any] = {}
-        for key, value in given.items():
-            name = names.get(str(key), str(key))
-            if name in found:
-                problem = "it is given twice, also under the name that model runtimes accept"
-                raise ToolRequestError(problem, name, "Give it once.")
-            if value is not None or self._takes_null(schemas.get(name), anything):
-                found[name] = self._value(value, schemas.get(name), depth)
-        return found
-
-    def _takes_null(self, schema: Any, anything: bool) -> bool:
-        if schema is None:
-            return anything
-        allowed = kinds(schema, self.root)
-        return not self.null_is_absent and (allowed is None or "null" in allowed)
-
-    def _value(self, value: Any, schema: Any, depth: int) -> Any:
-        if depth > _MAX_DEPTH:
-            problem = f"a value is nested more than {_MAX_DEPTH} levels deep"
-            raise ToolRequestError(problem, "arguments", "Nest it less deep.")
-        if isinstance(value, Mapping):
-            properties = properties_of(schema, self.root)
-            names = source_names(properties)
-            schemas = {names[key]: inner for key, inner in properties.items()}
-            return self.members(value, names, schemas, depth + 1)
-        if kind_of(value) == "array":
-            items = items_of(schema, self.root)
-            return [self._value(inner, items, depth + 1) for inner in value]
-        return value
-
-
-def _unknown(name: str, known: list[str]) -> ToolRequestError:
-    close = difflib.get_close_matches(name[:_LONGEST], [each for each in known if len(each) <= _LONGEST], n=3)
-    hint = f"Did you mean {' or '.join(close)}? " if close else ""
-    listed = ", ".join(sorted(known)[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
-    return ToolRequestError("the tool takes no such argument", name[:200], f"{hint}It takes: {listed or 'none'}.")

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from egotools.calling.call_credentials import Credential
@@ -26,45 +25,28 @@ MAX_DEPTH = 100
 TOO_DEEP = f"[nested more than {MAX_DEPTH} levels deep]"
 """Stands for what is deeper."""
 _LARGE_BYTES = 64 * 2**10
-_THREADS = 2  # more would only share one interpreter; not the loop's own, which resolves names
+_THREADS = ThreadPoolExecutor(2, "answer")  # more would only share one interpreter; the loop's own resolves names
 _T = TypeVar("_T")
 
 
 async def off_loop(size: int, work: Callable[..., _T], *arguments: Any) -> _T:
-    """Return what a function returns; it is called in a thread where it works on more than 64 KiB.
-
-    :param size: bytes of what it works on.
-    """
+    """Return what a function returns; it is called in a thread where it works on more than 64 KiB, of which ``size`` are the bytes."""
     if size <= _LARGE_BYTES:
         return work(*arguments)
-    return await asyncio.get_running_loop().run_in_executor(_threads(), work, *arguments)
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS, thread_name_prefix="answer")
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, work, *arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What a tool answered.
+    """What a tool answered."""
 
-    :param ok: whether the tool did what it was asked.
-    :param status: in a word or two: ``200 OK``, ``error``, …
-    :param media_type: of an answer over HTTP, or empty.
-    :param body: bytes of an answer over HTTP, else JSON values.
-    :param retry_after: the header Retry-After of an answer over HTTP, or empty.
-    :param size: bytes of the answer as it arrived, where whoever sent the call counted them; else 0.
-    :param notes: what a reader of the answer is to know, one sentence each; never texts of the server.
-    """
-
-    ok: bool
-    status: str
-    media_type: str = ""
-    body: Any = field(default=b"", repr=False)
-    retry_after: str = ""
-    size: int = field(default=0, compare=False)
-    notes: tuple[str, ...] = ()
+    ok: bool  # whether the tool did what it was asked
+    status: str  # in a word or two: ``200 OK``, ``error``, …
+    media_type: str = ""  # of an answer over HTTP
+    body: Any = field(default=b"", repr=False)  # bytes of an answer over HTTP, else JSON values
+    retry_after: str = ""  # the header Retry-After of an answer over HTTP
+    size: int = field(default=0, compare=False)  # bytes as it arrived, where whoever sent the call counted them
+    notes: tuple[str, ...] = ()  # what a reader is to know, one sentence each; never texts of the server
 
 
 class ToolInvoker(Protocol):
@@ -128,18 +110,18 @@ def of_mcp(answer: ToolAnswer) -> ToolAnswer:
 
 def _json_or_text(text: str) -> Any:
     """Numbers that JSON does not have (NaN, Infinity) are null, and lone surrogates are replaced: neither can be sent on."""
+
+    def finite(digits: str) -> float | None:
+        value = float(digits)
+        return value if math.isfinite(value) else None
+
     try:
-        value = json.loads(text, parse_constant=lambda name: None, parse_float=_finite)
+        value = json.loads(text, parse_constant=lambda name: None, parse_float=finite)
         if "\\u" in text or not text.isascii():
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
         return value
     except (ValueError, RecursionError):
         return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _finite(digits: str) -> float | None:
-    value = float(digits)
-    return value if math.isfinite(value) else None
 
 
 _SHORTEST = 8  # characters; a shorter one also stands in answers by chance
@@ -150,12 +132,10 @@ _SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)\s+", re.IGNORECASE)
 
 
 class KnownSecrets:
-    """The credentials of some calls, found also where they are percent-encoded, escaped as in JSON, or in base64.
+    """The credentials of some calls, found also where they are percent-encoded, escaped as in JSON, or in base64; shorter than 8 characters
+    they are left out.
 
     One that a server transforms in another way, or sends back in parts, is not found. The time is linear in the length of an answer.
-
-    :param credentials: keys, tokens, values of headers or variables, and pairs of user and password. Shorter than 8 characters
-        they are left out.
     """
 
     def __init__(self, credentials: Iterable[Credential]) -> None:

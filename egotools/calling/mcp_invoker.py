@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any, Self, cast
 
 from egotools.call import Argument
@@ -26,9 +25,8 @@ _CHANGED = "The inputs of this tool are not those of the catalogue any more: its
 
 
 class ChangedToolError(ToolRequestError):
-    """No request can be made, by the input schema that the server lists now and that is not the catalogue's.
-
-    :param live: that schema as an answer of the server, without credentials: to be shown as answers are, between marks.
+    """No request can be made, by the input schema that the server lists now and that is not the catalogue's: ``live`` is that schema as
+    an answer of the server, without credentials, to be shown as answers are, between marks.
     """
 
     def __init__(self, message: str, *, subject: str, live: ToolAnswer) -> None:
@@ -39,16 +37,11 @@ class ChangedToolError(ToolRequestError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpAddress:
-    """Where the tools of a session are.
+    """Where the tools of a session are. Secrets are in no ``repr``, and another host never gets them."""
 
-    :param session: ``mcp:COMMAND …`` to start a server on stdio, or ``mcp+http(s)://…``.
-    :param headers: of each request over HTTP (a token); they are in no ``repr``, and another host never gets them.
-    :param env: variables of a server on stdio, beside the few that the SDK hands on; likewise.
-    """
-
-    session: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    session: str  # ``mcp:COMMAND …`` to start a server on stdio, or ``mcp+http(s)://…``
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # of each request over HTTP (a token)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # of stdio, beside the few that the SDK hands on
 
 
 class McpInvoker:
@@ -65,20 +58,16 @@ class McpInvoker:
     def __init__(
         self, addresses: Mapping[str, McpAddress], *, timeout_s: float = TIMEOUT_S, max_bytes: int = MAX_BYTES
     ) -> None:
-        self._addresses = dict(addresses)
-        given = addresses.values()
+        self._addresses, given = dict(addresses), addresses.values()
         self._secrets = KnownSecrets(value for each in given for value in (*each.headers.values(), *each.env.values()))
-        self._timeout_s = timeout_s
-        self._max_bytes = max_bytes
+        self._timeout_s, self._max_bytes = timeout_s, max_bytes
         self._kept: dict[str, McpSession] | None = None
 
     async def __aenter__(self) -> Self:
         self._kept = {}
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         kept, self._kept = self._kept or {}, None
         await asyncio.gather(*(session.close() for session in kept.values()))
 
@@ -141,18 +130,15 @@ class McpInvoker:
         except ToolRequestError as error:
             if schema == tool.input_schema:
                 raise
-            subject = self._own_words(error.subject, arguments)
+            subject = error.subject[:200]  # of the server's names only short ones, and those that the caller gave
+            is_plain = _NAME.match(error.subject) and len(_WORD.findall(error.subject)) <= _MOST_WORDS
+            if not (is_plain and self._secrets.without_in(error.subject) == error.subject):
+                first = re.split(r"[.\[]", error.subject, maxsplit=1)[0]
+                known = (each for each in (error.subject, first) if each in arguments)
+                subject = next(known, "arguments")[:200]
             shown = ToolAnswer(ok=False, status="not called", body=self._secrets.without_in({"inputSchema": schema}))
             raise ChangedToolError(error.message, subject=subject, live=shown) from None
         return cast(McpCall, request), live
-
-    def _own_words(self, subject: str, arguments: Mapping[str, Any]) -> str:
-        """What an error found with a server's schema names: of the server's names only short ones, and those that the caller gave."""
-        is_plain = _NAME.match(subject) and len(_WORD.findall(subject)) <= _MOST_WORDS
-        if (is_plain and self._secrets.without_in(subject) == subject) or subject in arguments:
-            return subject[:200]
-        first = re.split(r"[.\[]", subject, maxsplit=1)[0]
-        return first[:200] if first in arguments else "arguments"
 
 
 def _shape(schema: Mapping[str, Any]) -> Any:

@@ -56,21 +56,17 @@ def first_cause(error: BaseException) -> BaseException:
 
 def not_confirmed(
     tool_id: str,
-    problem: str = "nobody confirmed it",
+    problem: str = "nobody confirmed it",  # why there is no consent
     remedy: str = "Do not repeat the call unless the user asks for it.",
 ) -> PermissionDeniedError:
-    """Return the error of a call without consent.
-
-    :param problem: why there is none.
-    """
+    """Return the error of a call without consent."""
     text = f"the call may change something, and {problem}; nothing was sent"
     return PermissionDeniedError(text, tool_id, remedy, reason=NOT_CONFIRMED)
 
 
 class StrongerEffectError(PermissionDeniedError):
-    """By its server a tool does more now than the catalogue says. Whoever may decide is asked about :attr:`tool`; nothing was sent.
-
-    :param tool: with the effect that the server states.
+    """By its server a tool does more now than the catalogue says. Whoever may decide is asked about ``tool``, which has the effect that
+    the server states; nothing was sent.
     """
 
     def __init__(self, tool: Tool) -> None:
@@ -96,21 +92,14 @@ class LiveTool(NamedTuple):
 
 
 class ServerOutput:
-    """What is known of the output of a server.
-
-    :param max_bytes: of all its answers; by default 64 MiB.
-    :ivar size: bytes of answers so far.
-    :ivar too_large: whether it wrote more.
-    :ivar compressed: whether an answer over HTTP was compressed; it was not read.
-    :ivar refused: the status with which it refused a request over HTTP (401, 403), or 0.
-    """
+    """What is known of the output of a server; ``max_bytes`` of all its answers, by default 64 MiB."""
 
     def __init__(self, max_bytes: int = 0) -> None:
         self.max_bytes = max_bytes or MAX_ANSWER_BYTES
-        self.size = 0
-        self.too_large = False
-        self.compressed = False
-        self.refused = 0
+        self.size = 0  # bytes of answers so far
+        self.too_large = False  # whether it wrote more
+        self.compressed = False  # whether an answer over HTTP was compressed; it was not read
+        self.refused = 0  # the status with which it refused a request over HTTP (401, 403), or 0
         self._errors = b""
 
     def add(self, count: int) -> bool:
@@ -134,13 +123,11 @@ class ServerOutput:
 async def stdio_server(
     words: Sequence[str], env: Mapping[str, str], output: ServerOutput
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Start a server and yield the streams of its messages, as the SDK's client expects them.
+    """Start a server and yield the streams of its messages, as the SDK's client expects them; OSError when the command cannot be started.
 
     The SDK's own transport bounds no output, and leaves behind what a server started that ends by itself.
 
-    :param words: the command and its arguments.
     :param env: environment variables beside the few that the SDK hands on.
-    :raises OSError: when the command cannot be started.
     """
     import anyio
     from anyio.streams.buffered import BufferedByteReceiveStream
@@ -216,11 +203,8 @@ async def stdio_server(
 
 @contextlib.asynccontextmanager
 async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput) -> AsyncIterator[tuple[Any, Any]]:
-    """Connect to a server and yield the streams of its messages, as the SDK's client expects them.
-
-    A compressed answer is refused before it is read.
-
-    :param headers: sent with each request; the SDK follows redirects within the origin only, so no other host gets them.
+    """Connect to a server and yield the streams of its messages, as the SDK's client expects them. A compressed answer is refused before it
+    is read. The SDK follows redirects within the origin only, so no other host gets the headers.
     """
     import httpx2  # of the extra `mcp`
     from mcp.client.streamable_http import streamable_http_client
@@ -256,16 +240,14 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
 
 
 class _Connection:
-    """One connection, which lives in a task of its own: the SDK's client must end where it began.
-
-    :ivar client: set when the server has answered; has the error where it does not.
-    :ivar users: calls under way.
-    """
+    """One connection, which lives in a task of its own: the SDK's client must end where it began."""
 
     def __init__(self, opening: Any, output: ServerOutput) -> None:
         self.output = output
-        self.client: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.users = 0
+        self.client: asyncio.Future[Any] = (
+            asyncio.get_running_loop().create_future()
+        )  # set when the server has answered
+        self.users = 0  # calls under way
         self.leave = asyncio.Event()
         self.task = asyncio.create_task(self._live(opening))
 
@@ -282,9 +264,12 @@ class _Connection:
             call.cancel()
 
     async def _live(self, opening: Any) -> None:
+        async def taken(name: str, result: Any) -> None:
+            """Take an answer as it is. The SDK would check it in the event loop against a schema of the server, for as long as that likes."""
+
         try:
             async with opening as client:
-                client.session.validate_tool_result = _taken
+                client.session.validate_tool_result = taken
                 self.client.set_result(client)
                 await self.leave.wait()
         except BaseException as error:
@@ -294,10 +279,6 @@ class _Connection:
                 self.client.exception()  # so that nobody is told of an error for which nobody waited
             if not isinstance(error, Exception):
                 raise
-
-
-async def _taken(name: str, result: Any) -> None:
-    """Take an answer as it is. The SDK would check it in the event loop against a schema of the server, for as long as that likes."""
 
 
 class McpSession:
@@ -317,9 +298,7 @@ class McpSession:
         env: Mapping[str, str] | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        self._session = session
-        self._headers = dict(headers or {})
-        self._env = dict(env or {})
+        self._session, self._headers, self._env = session, dict(headers or {}), dict(env or {})
         self._max_bytes = max_bytes
         self._connection: _Connection | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -333,7 +312,23 @@ class McpSession:
         """
         given = dict(call.arguments)
         answer = await self._asked(call.tool, lambda client: client.call_tool(call.tool, given), timeout_s)
-        found, size = await off_loop(self.answer_bytes, _values, answer)
+
+        def values() -> tuple[dict[str, Any], int]:
+            """The answer as JSON values, and the length of its texts."""
+            options: dict[str, Any] = {"mode": "json", "by_alias": True, "exclude_none": True}
+            found: dict[str, Any] = answer.model_dump(**options, exclude={"structured_content"})
+            if answer.structured_content is not None:
+                found["structuredContent"] = answer.structured_content
+            size, waiting = 0, [found]
+            while waiting:
+                value: Any = waiting.pop()
+                if isinstance(value, str):
+                    size += len(value)
+                elif isinstance(value, Mapping | list):
+                    waiting += value.values() if isinstance(value, Mapping) else value
+            return found, size
+
+        found, size = await off_loop(self.answer_bytes, values)
         if size > self._max_bytes:
             raise too_large(call.tool, self._max_bytes)
         failed = found.get("isError") is True
@@ -351,8 +346,38 @@ class McpSession:
         :raises OverloadedError: when its list has no end within 100 pages and 10,000 tools, or too many bytes, and when the input
             schema is larger than 256 KiB, 1,000 properties or 100 levels.
         """
-        found = await self._asked(tool, lambda client: _listed(client, tool), timeout_s)
-        _check_size(found.input_schema, tool)
+
+        async def listed(client: Any) -> Any:
+            cursor, tools = None, 0
+            for _ in range(_MOST_PAGES):
+                page = await client.list_tools(cursor=cursor, cache_mode="bypass")
+                if found := next((each for each in page.tools if each.name == tool), None):
+                    return found
+                cursor, tools = page.next_cursor, tools + len(page.tools)
+                if not cursor:
+                    remedy = "Look for another tool; who runs the catalogue builds it again."
+                    raise NotFoundError("the MCP server no longer has this tool", tool, remedy, reason="TOOL_GONE")
+                if tools > _MOST_TOOLS:
+                    break
+            problem = f"the list of the MCP server has more than {_MOST_PAGES} pages or {_MOST_TOOLS:,} tools"
+            raise OverloadedError(problem, tool, "Let the server list fewer tools.")
+
+        found = await self._asked(tool, listed, timeout_s)
+        over = "256 KiB" if len(json.dumps(found.input_schema)) > _MAX_SCHEMA_BYTES else ""
+        waiting: list[tuple[Any, int]] = [(found.input_schema, 0)]
+        properties = 0
+        while waiting and not over:
+            value, depth = waiting.pop()
+            if isinstance(value, Mapping) and isinstance(value.get("properties"), Mapping):
+                properties += len(value["properties"])
+            if properties > _MAX_PROPERTIES or depth > MAX_DEPTH:
+                over = f"{MAX_DEPTH} levels" if depth > MAX_DEPTH else f"{_MAX_PROPERTIES:,} properties"
+            inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+            waiting += [(part, depth + 1) for part in inner]
+        if over:
+            problem = f"the input schema that the MCP server lists has more than {over}; nothing was sent"
+            remedy = "Use another tool; who runs the server makes its schema smaller."
+            raise OverloadedError(problem, tool, remedy, reason="SCHEMA_TOO_LARGE")
         said = {} if found.annotations is None else found.annotations.model_dump(by_alias=True)
         effect = "idempotent" if said.get("idempotentHint") is True else "change"
         if said.get("readOnlyHint") is True and said.get("destructiveHint") is not True:
@@ -384,7 +409,21 @@ class McpSession:
             if not is_of_call or not connection.client.done():  # the next call connects anew
                 connection.leave.set()
                 self._connection = None if self._connection is connection else self._connection
-            raise _call_error(tool, error, connection.output, timeout_s) from None
+            cause, output = first_cause(error), connection.output
+            if isinstance(cause, ClientError):
+                raise cause from None
+            if output.too_large:
+                raise too_large(tool, output.max_bytes) from None
+            if output.compressed:
+                raise compressed(tool) from None
+            if output.refused:
+                remedy = "Give its token as a header (on the command line --header 'Authorization=Bearer ${VAR}')."
+                raise UnavailableError(f"the server refuses the request ({output.refused})", tool, remedy) from None
+            if isinstance(cause, TimeoutError):
+                raise too_slow(tool, timeout_s) from None
+            missing = isinstance(cause, FileNotFoundError)
+            why = "there is no such command" if missing else type(cause).__name__
+            raise unreachable(tool, why) from None
         finally:
             connection.users -= 1
 
@@ -399,88 +438,18 @@ class McpSession:
         except ImportError as error:
             raise MissingPackageError("mcp") from error
         output = ServerOutput(max(MAX_ANSWER_BYTES, 2 * self._max_bytes))  # with what the protocol adds to an answer
-        self._connection = _Connection(Client(self._server(output)), output)
+        if self._session.startswith(("mcp+http://", "mcp+https://")):
+            opening: Any = http_server(self._session.removeprefix("mcp+"), self._headers, output)
+        else:
+            try:
+                words = shlex.split(self._session.removeprefix("mcp:")) if self._session.startswith("mcp:") else []
+            except ValueError:
+                words = []
+            if not words:
+                remedy = "Write mcp:COMMAND ARGUMENTS or mcp+https://HOST/PATH."
+                raise ToolRequestError("this is no address of an MCP server", "session", remedy)
+            opening = stdio_server(words, self._env, output)
+        self._connection = _Connection(Client(opening), output)
         self._tasks.add(self._connection.task)
         self._connection.task.add_done_callback(self._tasks.discard)
         return self._connection
-
-    def _server(self, output: ServerOutput) -> Any:
-        """What the SDK's client connects to."""
-        if self._session.startswith(("mcp+http://", "mcp+https://")):
-            return http_server(self._session.removeprefix("mcp+"), self._headers, output)
-        try:
-            words = shlex.split(self._session.removeprefix("mcp:")) if self._session.startswith("mcp:") else []
-        except ValueError:
-            words = []
-        if not words:
-            remedy = "Write mcp:COMMAND ARGUMENTS or mcp+https://HOST/PATH."
-            raise ToolRequestError("this is no address of an MCP server", "session", remedy)
-        return stdio_server(words, self._env, output)
-
-
-async def _listed(client: Any, name: str) -> Any:
-    cursor, tools = None, 0
-    for _ in range(_MOST_PAGES):
-        page = await client.list_tools(cursor=cursor, cache_mode="bypass")
-        if found := next((tool for tool in page.tools if tool.name == name), None):
-            return found
-        cursor, tools = page.next_cursor, tools + len(page.tools)
-        if not cursor:
-            remedy = "Look for another tool; who runs the catalogue builds it again."
-            raise NotFoundError("the MCP server no longer has this tool", name, remedy, reason="TOOL_GONE")
-        if tools > _MOST_TOOLS:
-            break
-    problem = f"the list of the MCP server has more than {_MOST_PAGES} pages or {_MOST_TOOLS:,} tools"
-    raise OverloadedError(problem, name, "Let the server list fewer tools.")
-
-
-def _check_size(schema: Mapping[str, Any], tool: str) -> None:
-    over = "256 KiB" if len(json.dumps(schema)) > _MAX_SCHEMA_BYTES else ""
-    waiting: list[tuple[Any, int]] = [(schema, 0)]
-    properties = 0
-    while waiting and not over:
-        value, depth = waiting.pop()
-        if isinstance(value, Mapping) and isinstance(value.get("properties"), Mapping):
-            properties += len(value["properties"])
-        if properties > _MAX_PROPERTIES or depth > MAX_DEPTH:
-            over = f"{MAX_DEPTH} levels" if depth > MAX_DEPTH else f"{_MAX_PROPERTIES:,} properties"
-        inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-        waiting += [(part, depth + 1) for part in inner]
-    if over:
-        problem = f"the input schema that the MCP server lists has more than {over}; nothing was sent"
-        remedy = "Use another tool; who runs the server makes its schema smaller."
-        raise OverloadedError(problem, tool, remedy, reason="SCHEMA_TOO_LARGE")
-
-
-def _call_error(tool: str, error: Exception, output: ServerOutput, timeout_s: float) -> ClientError:
-    cause = first_cause(error)
-    if isinstance(cause, ClientError):
-        return cause
-    if output.too_large:
-        return too_large(tool, output.max_bytes)
-    if output.compressed:
-        return compressed(tool)
-    if output.refused:
-        remedy = "Give its token as a header (on the command line --header 'Authorization=Bearer ${VAR}')."
-        return UnavailableError(f"the server refuses the request ({output.refused})", tool, remedy)
-    if isinstance(cause, TimeoutError):
-        return too_slow(tool, timeout_s)
-    missing = isinstance(cause, FileNotFoundError)
-    return unreachable(tool, "there is no such command" if missing else type(cause).__name__)
-
-
-def _values(answer: Any) -> tuple[dict[str, Any], int]:
-    """Return an answer as JSON values, and the length of its texts."""
-    found: dict[str, Any] = answer.model_dump(
-        mode="json", by_alias=True, exclude_none=True, exclude={"structured_content"}
-    )
-    if answer.structured_content is not None:
-        found["structuredContent"] = answer.structured_content
-    size, waiting = 0, [found]
-    while waiting:
-        value: Any = waiting.pop()
-        if isinstance(value, str):
-            size += len(value)
-        elif isinstance(value, Mapping | list):
-            waiting += value.values() if isinstance(value, Mapping) else value
-    return found, size

@@ -97,11 +97,13 @@ def build_request(
             raise MissingPackageError("httpx") from error
         return http_request(call, placed, server=server, credentials=credentials or {})
     named = {each.wire_name: each.value for each in placed}
+    if not call.operation:
+        raise ToolRequestError("the call names no operation", "call", "Build the snapshot again.")
     if call.protocol == "mcp":
-        return McpCall(session=call.session, tool=_operation(call), arguments=named)
+        return McpCall(session=call.session, tool=call.operation, arguments=named)
     if call.protocol == "aws":
-        return AwsCall(service=call.service, operation=_operation(call), arguments=named)
-    if not _FUNCTION.match(_operation(call)):
+        return AwsCall(service=call.service, operation=call.operation, arguments=named)
+    if not _FUNCTION.match(call.operation):
         raise ToolRequestError("the name of the function is not module:name", "call", "Build again.")
     return PythonCall(function=call.operation, arguments=named)
 
@@ -119,9 +121,3 @@ def arguments_schema(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool
         if found is not None:
             return found, inner.get("strict") is True
     return inner, False
-
-
-def _operation(call: Call) -> str:
-    if not call.operation:
-        raise ToolRequestError("the call names no operation", "call", "Build the snapshot again.")
-    return call.operation

@@ -35,24 +35,21 @@ class ToolSourceAgent(Agent[Any]):
 
 def function_tools(source: ToolSource) -> list[Tool]:
     """Return the search and the remembered tools. An error of a call is told to the model in one sentence."""
-    return [_function_tool(source, offer) for offer in source.offers()]
 
+    def function_tool(offer: Offer) -> FunctionTool:
+        needs_approval = source.confirm is None and source.asks(offer.name)
 
-def _function_tool(source: ToolSource, offer: Offer) -> FunctionTool:
-    needs_approval = source.confirm is None and source.asks(offer.name)
+        async def call(context: ToolContext[Any], arguments: str) -> str:
+            try:
+                given = json.loads(arguments or "{}")
+            except ValueError:
+                given = {}
+            try:
+                known = given if isinstance(given, dict) else {}
+                return await source.acall(offer.name, known, approved=needs_approval)
+            except ClientError as error:
+                return f"Error: {error}"
 
-    async def call(context: ToolContext[Any], arguments: str) -> str:
-        try:
-            return await source.acall(offer.name, _object(arguments), approved=needs_approval)
-        except ClientError as error:
-            return f"Error: {error}"
+        return FunctionTool(*offer, call, strict_json_schema=False, needs_approval=needs_approval)
 
-    return FunctionTool(*offer, call, strict_json_schema=False, needs_approval=needs_approval)
-
-
-def _object(arguments: str) -> dict[str, Any]:
-    try:
-        value = json.loads(arguments or "{}")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+    return [function_tool(offer) for offer in source.offers()]

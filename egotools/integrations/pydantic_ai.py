@@ -7,7 +7,7 @@ from typing import Any
 
 from egotools.client_errors import ClientError
 from egotools.integrations import framework
-from egotools.integrations.tool_source import Offer, ToolSource
+from egotools.integrations.tool_source import ToolSource
 
 with framework("pydantic-ai-slim"):
     from pydantic_ai import RunContext
@@ -39,7 +39,11 @@ class ToolSourceToolset(AbstractToolset[Any]):
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the search and the remembered tools."""
-        return {offer.name: self._tool(offer) for offer in await asyncio.to_thread(self._source.offers)}
+        found: dict[str, ToolsetTool[Any]] = {}
+        for name, text, parameters in await asyncio.to_thread(self._source.offers):
+            tool = ToolDefinition(name=name, description=text, parameters_json_schema=parameters)
+            found[name] = ToolsetTool(toolset=self, tool_def=tool, max_retries=1, args_validator=_ANY_OBJECT)
+        return found
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -52,9 +56,3 @@ class ToolSourceToolset(AbstractToolset[Any]):
             return await source.acall(name, tool_args, approved=ctx.tool_call_approved)
         except ClientError as error:
             raise ToolFailed(str(error)) from error
-
-    def _tool(self, offer: Offer) -> ToolsetTool[Any]:
-        definition = ToolDefinition(
-            name=offer.name, description=offer.description, parameters_json_schema=offer.parameters
-        )
-        return ToolsetTool(toolset=self, tool_def=definition, max_retries=1, args_validator=_ANY_OBJECT)

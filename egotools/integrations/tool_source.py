@@ -150,21 +150,21 @@ class ToolSource:
 
     def offers(self) -> list[Offer]:
         """Return what a model is given for its next turn: the search, and the remembered tools."""
-        found = (
-            Offer(name, (tool.description or tool.title or tool.name)[:_MAX_DESCRIPTION], _parameters(tool))
-            for name, tool in self._found.items()
-        )
-        return [Offer(self.search_name, self._description(), search_parameters()), *found]
-
-    def _description(self) -> str:
-        """What the search is for, and what lies behind it; without the latter where filters narrow it, or the server does not answer."""
-        if not self._described and not self.filters:
+        description = _SEARCH  # without what lies behind it where filters narrow it, or the server does not answer
+        if not self.filters:
             try:
-                info = self.client.catalog(timeout_s=_CATALOGUE_S)
+                if not self._described:
+                    info = self.client.catalog(timeout_s=_CATALOGUE_S)
+                    self._described.append(search_description(info, text=_SEARCH, max_chars=_MAX_DESCRIPTION))
+                description = self._described[0]
             except ClientError:
-                return _SEARCH
-            self._described.append(search_description(info, text=_SEARCH, max_chars=_MAX_DESCRIPTION))
-        return _SEARCH if self.filters else self._described[0]
+                pass
+        offered = [Offer(self.search_name, description, search_parameters())]
+        for name, tool in self._found.items():
+            schema, _ = arguments_schema(tool.schema)
+            parameters = {**schema, "type": "object", "properties": dict(schema.get("properties") or {})}
+            offered.append(Offer(name, (tool.description or tool.title or tool.name)[:_MAX_DESCRIPTION], parameters))
+        return offered
 
     def asks(self, name: str) -> bool:
         """Whether a call needs the consent of whoever runs the agent."""
@@ -191,19 +191,33 @@ class ToolSource:
         tool = await asyncio.to_thread(self._looked_up, known.id)
         if tool is None:
             self._found.pop(name, None)
-            raise _not_found(name, "the catalogue no longer has this tool")
-        send = self._sent_mcp if tool.call.protocol == "mcp" else self._sent_http
-        answer = await send(tool, arguments, approved and tool.call == known.call)
+            raise NotFoundError("the catalogue no longer has this tool", name[:200], "Search for a tool first.")
+        approved = approved and tool.call == known.call
+        if tool.call.protocol == "mcp":
+            answer = await self._sent_mcp(tool, arguments, approved)
+        else:
+            address, secrets = self._address(tool), self.credentials.get(tool.namespace, {})
+            request = tool.request(arguments, server=address, credentials=secrets)
+            if isinstance(request, McpCall | AwsCall | PythonCall):
+                raise ToolRequestError("only tools over HTTP and MCP are called here", "call")
+            if _may_change(tool) and not approved:
+                await self._ask(tool, arguments)
+            sent = await send_http(request, timeout_s=self.timeout_s)
+            answer = await off_loop(sent.size, lambda: of_http(KnownSecrets(secrets.values()).without(sent)))
         if answer.ok:
             self.done[tool.id] = None
-            new = [name for name in _plain_names(answer.body) if name not in self.have]
+            parts = answer.body[:_MOST_PARTS] if isinstance(answer.body, list) else [answer.body]
+            members = [member for part in parts if isinstance(part, Mapping) for member in part.items()]
+            plain = [name for name, value in members if value is not None and not isinstance(value, list | Mapping)]
+            new = [each for each in dict.fromkeys(plain) if 0 < len(each) <= _MAX_NAME and each not in self.have]
             self.have.update(dict.fromkeys(new[: _MAX_HAVE - len(self.have)], ""))
-        return await off_loop(answer.size, self._answer_text, tool.id, answer)
 
-    def _answer_text(self, tool_id: str, answer: ToolAnswer) -> str:
-        shown = shown_answer(answer, self.max_bytes)
-        notes = tuple(filter(None, (*answer.notes, left_out_note(shown, self.max_bytes))))
-        return fenced(shown.text, tool_id=tool_id, status=answer.status, notes=notes)
+        def shown() -> str:
+            text = shown_answer(answer, self.max_bytes)
+            notes = tuple(filter(None, (*answer.notes, left_out_note(text, self.max_bytes))))
+            return fenced(text.text, tool_id=tool.id, status=answer.status, notes=notes)
+
+        return await off_loop(answer.size, shown)
 
     def _search_text(self, arguments: Mapping[str, Any]) -> str:
         found = {tool.id for tool in self.search(**read_asked(arguments))}
@@ -218,7 +232,8 @@ class ToolSource:
 
     def _remembered(self, name: str) -> AnyTool:
         if name not in self._found:
-            raise _not_found(name, "no search of this conversation found this tool, or it was forgotten")
+            problem = "no search of this conversation found this tool, or it was forgotten"
+            raise NotFoundError(problem, name[:200], "Search for a tool first.")
         return self._found[name]
 
     def _looked_up(self, id_: str) -> Tool | None:
@@ -240,16 +255,6 @@ class ToolSource:
             remedy = "Do not call it again; tell the user what you would have done."
             raise not_confirmed(tool.id, "nobody agreed to it", remedy)
 
-    async def _sent_http(self, tool: Tool, arguments: Mapping[str, Any], approved: bool) -> ToolAnswer:
-        address, secrets = self._address(tool), self.credentials.get(tool.namespace, {})
-        request = tool.request(arguments, server=address, credentials=secrets)
-        if isinstance(request, McpCall | AwsCall | PythonCall):
-            raise ToolRequestError("only tools over HTTP and MCP are called here", "call")
-        if _may_change(tool) and not approved:
-            await self._ask(tool, arguments)
-        answer = await send_http(request, timeout_s=self.timeout_s)
-        return await off_loop(answer.size, lambda: of_http(KnownSecrets(secrets.values()).without(answer)))
-
     async def _sent_mcp(self, tool: Tool, arguments: Mapping[str, Any], approved: bool) -> ToolAnswer:
         """Call a tool as its server has it now; one that does more than the catalogue says is asked about again."""
         address = self._address(tool)
@@ -270,24 +275,5 @@ class ToolSource:
             return await invoker.invoke(tool, arguments)
 
 
-def _plain_names(body: Any) -> list[str]:
-    """The names of the plain values that an answer holds; of several parts, those of each."""
-    found: dict[str, None] = {}
-    for part in body[:_MOST_PARTS] if isinstance(body, list) else [body]:
-        members = part.items() if isinstance(part, Mapping) else ()
-        found |= {name: None for name, value in members if value is not None and not isinstance(value, list | Mapping)}
-    return [name for name in found if 0 < len(name) <= _MAX_NAME]
-
-
-def _parameters(tool: AnyTool) -> dict[str, Any]:
-    """The JSON Schema of a tool's arguments, always one of an object."""
-    schema, _ = arguments_schema(tool.schema)
-    return {**schema, "type": "object", "properties": dict(schema.get("properties") or {})}
-
-
 def _may_change(tool: AnyTool) -> bool:
     return tool.effect != "read"  # an older server says nothing
-
-
-def _not_found(name: str, why: str) -> NotFoundError:
-    return NotFoundError(why, name[:200], "Search for a tool first.")

@@ -1,1 +1,1 @@
-"""The command `egotools`: one file for each command or group of commands, and what they print with."""
+"""The command `egotools`: a file for what a person does, and what they print with."""

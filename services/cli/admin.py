@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from typer import Argument, Option
 
@@ -33,10 +32,7 @@ _TIMEOUT_S = 3.0
 
 
 def read_token(token_file: Path | None) -> str | None:
-    """Return the token of a file; None without a file.
-
-    :raises StorageError: when it cannot be read.
-    """
+    """Return the token of a file; None without a file. StorageError when it cannot be read."""
     if token_file is None:
         return None
     with disk_errors(token_file, remedy="Name a file that can be read", done="read"):
@@ -44,10 +40,7 @@ def read_token(token_file: Path | None) -> str | None:
 
 
 def read_tls(ca_file: Path | None) -> grpc.ChannelCredentials | bool:
-    """Return the credentials of a channel; False, plain text, without a file.
-
-    :raises StorageError: when it cannot be read.
-    """
+    """Return the credentials of a channel; False, plain text, without a file. StorageError when it cannot be read."""
     if ca_file is None:
         return False
     from services.server.access.tls import client_credentials
@@ -67,12 +60,12 @@ def snapshots(store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
     found, entries = list_snapshots(store), history(store)
     if not found and not entries:
         raise no_snapshot(store)
-    listed = [each.to_json() for each in found]
+    listed, past = [each.to_json() for each in found], [each.to_json() for each in reversed(entries)]
     if as_json:
-        return print_json({"snapshots": listed, "history": _history(entries)})
+        return print_json({"snapshots": listed, "history": past})
     columns = ("snapshot_id", "tool_count", "published", "current", "problem")
     table("Snapshots", columns, [[row.get(name) or "" for name in columns] for row in listed])
-    show_result({"history": _history(entries)}, _SHOWN // 2)
+    show_result({"history": past}, _SHOWN // 2)
 
 
 @command(admin_app)
@@ -93,12 +86,9 @@ def rollback(
 
     publication = run(store, snapshot_id or "")
     if as_json:
-        return print_json({**publication.to_json(), "history": _history(history(store))})
+        past = [each.to_json() for each in reversed(history(store))]
+        return print_json({**publication.to_json(), "history": past})
     say(plain(f"Published {publication.snapshot_id} again, in place of {publication.previous_id}"))
-
-
-def _history(entries: Sequence[Any]) -> list[Any]:
-    return [each.to_json() for each in reversed(entries)]
 
 
 @command(admin_app)

@@ -28,24 +28,24 @@ _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Build": {
         "build": ("build:build", "Read tool documents, build the tool graph, publish a snapshot."),
         "sync": ("build:sync", "Read sources again, build and publish what changed."),
-        "validate": ("show:validate", "Check documents, files of settings, or a snapshot."),
-        "diff": ("show:diff", "What changes from one snapshot to another."),
-        "show": ("show:show", "A tool or entity and its edges; what a value looks like."),
-        "export": ("show:export", "Write the tool graph to a file, or into Neo4j."),
+        "validate": ("build:validate", "Check documents, files of settings, or a snapshot."),
+        "diff": ("build:diff", "What changes from one snapshot to another."),
+        "show": ("build:show", "A tool or entity and its edges; what a value looks like."),
+        "export": ("build:export", "Write the tool graph to a file, or into Neo4j."),
     },
     "Search and call": {
         "search": ("search:search", "Find the tools that needs or a request ask for."),
-        "call": ("call:call", "Call one tool."),
+        "call": ("search:call", "Call one tool."),
     },
     "Serve": {
         "serve": ("serve:serve", "Serve snapshots over gRPC, and a page beside it."),
-        "rest": ("gateways:rest", "Serve the same calls over HTTP and JSON."),
-        "mcp": ("gateways:mcp", "Serve the tools to MCP clients."),
+        "rest": ("serve:rest", "Serve the same calls over HTTP and JSON."),
+        "mcp": ("serve:mcp", "Serve the tools to MCP clients."),
     },
     "Plan": {
         "plan": ("plan:plan", "Plan the calls that a request needs; under a domain, answer it."),
         "solve": ("solve:solve", "Solve a task in several steps by a model."),
-        "ask": ("ask:ask", "Ask a question of a graph in plain words."),
+        "ask": ("solve:ask", "Ask a question of a graph in plain words."),
     },
     "Measure": {
         "eval": ("measure:eval_app", "Measure systems on labelled requests, and compare results."),
@@ -132,10 +132,7 @@ def _end(error: InvalidArgumentError, *, as_json: bool) -> None:
 
 
 def _has(gone: Sequence[str], args: Sequence[str]) -> bool:
-    """Whether a command line begins with the words of a command, and has its option and value, if they are named.
-
-    A value is also meant by what begins with it and a colon (``ladybug:PATH``).
-    """
+    """Whether a command line begins with the words of a command, and has its option and value, also with more after a colon, if they are named."""
     at = next((at for at, word in enumerate(gone) if word.startswith("-")), len(gone))
     words, option = list(gone[:at]), gone[at:]
     given = [each for each in args if each not in ("-v", "--verbose")]

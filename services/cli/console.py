@@ -32,10 +32,8 @@ stderr = Console(stderr=True, emoji=False)
 
 def printable(text: str) -> str:
     """Return the text without characters that could command a terminal."""
-    return "".join(
-        character if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs") else "�"
-        for character in text
-    )
+    hidden = {each for each in text if each not in "\n\t" and unicodedata.category(each) in ("Cc", "Cf", "Cs")}
+    return text.translate(dict.fromkeys(map(ord, hidden), "�"))
 
 
 def plain(text: object) -> str:
@@ -88,11 +86,7 @@ def show_step(what: str, text: str) -> None:
 
 
 def show_event(told: Mapping[str, Any], without: Collection[str] = ()) -> None:
-    """Print an event of a run on one line: its name, and the fields of it that say something.
-
-    :param told: the event as JSON values, its name under ``event``.
-    :param without: fields that are not shown.
-    """
+    """Print an event of a run, as JSON values with its name under ``event``, on one line: its name, and the fields that say something."""
     name = re.sub(r"(?<=.)(?=[A-Z])", " ", told["event"]).lower()
     said = _in_words({key: value for key, value in told.items() if key not in ("event", *without)}, _COUNTED)
     if said:
@@ -100,9 +94,8 @@ def show_event(told: Mapping[str, Any], without: Collection[str] = ()) -> None:
 
 
 def show_result(result: Mapping[str, Any], most: int = 20, title: str = "") -> None:
-    """Print what a command found, as JSON values, for a person: a fact or an object a line, and nothing of what is empty.
-
-    :param most: lines of a list.
+    """Print what a command found, as JSON values, for a person: a fact or an object a line, at most so many of a list, and nothing of what is
+    empty.
     """
     for key, value in result.items():
         name = f"{title} {key.replace('_', ' ')}".strip()
@@ -115,10 +108,7 @@ def show_result(result: Mapping[str, Any], most: int = 20, title: str = "") -> N
 
 
 def _in_words(value: Any, counted_from: int = 1_000) -> str:
-    """A JSON value in words; empty for what says nothing.
-
-    :param counted_from: a list of so many objects is only counted.
-    """
+    """A JSON value in words; empty for what says nothing. A list of ``counted_from`` objects or more is only counted."""
     if value in (None, "", False, 0, [], {}, ()):
         return ""
     if isinstance(value, Mapping):
@@ -177,11 +167,9 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
 
 
 class ProgressDisplay:
-    """The progress of a job on the error channel: one bar on a terminal; elsewhere a line every ten seconds, and none for programs.
+    """The progress of a job on the error channel: one bar on a terminal; elsewhere a line every ten seconds, and none beside JSON.
 
     It is a context manager, and the job's :data:`ontology.reporting.Progress`.
-
-    :param as_json: whether the command prints JSON, and its errors too.
     """
 
     def __init__(self, *, as_json: bool = False) -> None:

@@ -25,7 +25,6 @@ from services.threads import pin_threads
 
 if TYPE_CHECKING:
     from egotools import Client
-    from egotools.values import Response
 
 demo_app = typer.Typer(
     help="Show the whole road on the shipped company's tools.",
@@ -104,20 +103,28 @@ def company(
 
 def _ask_both_ways(client: Client) -> None:
     """Send every request whole and by its needs; show the first of each class, and count how many answers are complete."""
-    requests, needs = _rows(SHIPPED_REQUESTS), {row["id"]: row["needs"] for row in _rows(SHIPPED_NEEDS)}
+    from eval.queries import gold_slots, slot_name
+
+    requests, needs = (
+        [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        for file in (SHIPPED_REQUESTS, SHIPPED_NEEDS)
+    )
+    phrases_of = {row["id"]: row["needs"] for row in needs}
     shown: set[str] = set()
     complete = [0, 0]
     for request in requests:
-        query, phrases = request["query"], needs[request["id"]]
+        query, phrases = request["query"], phrases_of[request["id"]]
         told = []
         for way, given in enumerate(((), phrases)):
-            ranks = _ranks(client.retrieve(query, needs=given, k=_K, explain=False), request["tools"])
+            answer = client.retrieve(query, needs=given, k=_K, explain=False)
+            ranks = []  # of each needed tool, which may have alternatives; above the last where none was found
+            for slot in gold_slots(request["tools"]):
+                best = next((tool for tool in answer.tools if tool.id in slot), None)
+                ranks.append((_K + 1, plain(slot_name(slot))) if best is None else (best.rank, plain(best.id)))
+            ranks.sort(key=lambda each: each[0])
             complete[way] += all(rank <= _K for rank, _ in ranks)
-            told.append(
-                "  ".join(
-                    f"[green]✓[/] {tool} {rank}" if rank <= _K else f"[yellow]✗ {tool}[/]" for rank, tool in ranks
-                )
-            )
+            marked = (f"[green]✓[/] {tool} {rank}" if rank <= _K else f"[yellow]✗ {tool}[/]" for rank, tool in ranks)
+            told.append("  ".join(marked))
         if request["class"] not in shown:
             shown.add(request["class"])
             say(f"[bold]{plain(query)}[/]")
@@ -130,26 +137,11 @@ def _ask_both_ways(client: Client) -> None:
     )
 
 
-def _rows(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-def _ranks(answer: Response, gold: Any) -> list[tuple[int, str]]:
-    """The rank of each needed tool, and the tool, which may have alternatives; a rank above the last where none was found."""
-    from eval.queries import gold_slots, slot_name
-
-    found: list[tuple[int, str]] = []
-    for slot in gold_slots(gold):
-        best = next((tool for tool in answer.tools if tool.id in slot), None)
-        found.append((_K + 1, plain(slot_name(slot))) if best is None else (best.rank, plain(best.id)))
-    return sorted(found, key=lambda each: each[0])
-
-
 def _show_plan(folder: Path, store: Path) -> None:
     """Plan a request, and call the tools over HTTP: words, query graph, tools found by need, calls, answer."""
     from planners.calls.tool_access import CallLimits, ToolAccess, never
     from planners.query.domain import read_domain
-    from services.cli.walk import Walk, walk
+    from services.cli.plan import Walk, walk
 
     asked = Walk(request=_PLANNED, domain=read_domain("enterprise"), graph=None, today=_COMPANY_DAY)
     where: dict[str, Any] = {"server": "", "store": store, "journal": None, "dry_run": False}

@@ -19,15 +19,12 @@ if TYPE_CHECKING:
     from eval.metrics import AbstentionRate
     from eval.summary import Figure
     from services.jobs.evaluate import Evaluation
-    from services.jobs.generate import Generation
     from services.jobs.improve import Learned, Tuned
 
 _RUN = "run"
 _MEASURE = "CompleteRecall"
 _CUTOFFS = (3, 5, 10)
-_OF_PROGRAMS = frozenset(
-    ("snapshot_id", "published", "published_id", "weights", "shipped", "before", "found", "reason")
-)
+_OF_PROGRAMS = ("snapshot_id", "published", "published_id", "weights", "shipped", "before", "found", "reason")
 
 
 class _RunUnlessNamed(TyperGroup):
@@ -144,26 +141,22 @@ def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
     if as_json:
         print_json({**asdict(done.figures), "further": asdict(done.further)})
     else:
-        _show_generation(done)
+        figures, further = done.figures, done.further
+        made = {**{name: row.made for name, row in figures.classes.items()}, **further.made}
+        wanted = {**{name: row.wanted for name, row in figures.classes.items()}, **further.wanted}
+        title = f"Requests · {figures.coverage.tools:,} tools · snapshot {figures.snapshot_id}"
+        table(title, ("class", "made", "wanted"), [(name, f"{made[name]:,}", f"{wanted[name]:,}") for name in made])
+        say(f"{figures.coverage.tools_used:,} of {figures.coverage.tools:,} tools are needed")
+        smoke = "sentence templates: good to smoke-test a catalogue, not to measure; --generator llm writes requests"
+        notes = [smoke] * figures.smoke_test
+        short = [name for name in made if made[name] < wanted[name]]
+        if short and done.stopped is None:
+            notes.append(f"fewer requests than wanted: {', '.join(short)}; the report has the reasons")
+        notes += [note for name in short for note in further.reasons.get(name, ())]
+        _show_notes((*notes, *further.absent), done.report)
     if done.stopped is not None:
         tell("Everything generated before is written. Run the same command again to continue.")
         raise done.stopped
-
-
-def _show_generation(done: Generation) -> None:
-    figures, further = done.figures, done.further
-    made = {**{name: row.made for name, row in figures.classes.items()}, **further.made}
-    wanted = {**{name: row.wanted for name, row in figures.classes.items()}, **further.wanted}
-    title = f"Requests · {figures.coverage.tools:,} tools · snapshot {figures.snapshot_id}"
-    table(title, ("class", "made", "wanted"), [(name, f"{made[name]:,}", f"{wanted[name]:,}") for name in made])
-    say(f"{figures.coverage.tools_used:,} of {figures.coverage.tools:,} tools are needed")
-    smoke = "sentence templates: good to smoke-test a catalogue, not to measure; --generator llm writes requests"
-    notes = [smoke] * figures.smoke_test
-    short = [name for name in made if made[name] < wanted[name]]
-    if short and done.stopped is None:
-        notes.append(f"fewer requests than wanted: {', '.join(short)}; the report has the reasons")
-    notes += [note for name in short for note in further.reasons.get(name, ())]
-    _show_notes((*notes, *further.absent), done.report)
 
 
 def tune(plan: TuningPlan, as_json: Json = False) -> None:

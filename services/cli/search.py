@@ -1,9 +1,14 @@
-"""The command ``egotools search``: the tools that a request needs, from a store in this process or from a running server."""
+"""The commands ``egotools search``, the tools that a request needs, and ``call``, one tool, shown and confirmed before."""
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import json
+import mimetypes
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -13,15 +18,41 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 from typer import Argument, Option
 
-from egotools import AsyncClient, Client
+from egotools import AsyncClient, Client, Tool
+from egotools.calling.answer_fence import binary_size
+from egotools.calling.aws_invoker import AwsInvoker
+from egotools.calling.call_credentials import bound_credentials
+from egotools.calling.http_invoker import HttpInvoker
+from egotools.calling.invoker import MAX_BYTES, ToolAnswer, ToolInvoker
+from egotools.calling.mcp_invoker import ChangedToolError, McpInvoker
+from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest
+from egotools.client_errors import ClientError, MissingPackageError
 from egotools.values import NeedResult, Query, Reasons, Response, ToolPlan
-from ontology.errors import InvalidArgumentError
-from services.cli.console import line_width, plain, print_json, printable, say, stdout, whole_words
-from services.cli.options import Done, Have, Json, Needs, Server, Store
+from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError
+from ontology.files import read_bounded
+from planners.calls.untrusted import fence_answer
+from services.cli.console import line_width, plain, print_json, printable, say, stdout, tell, whole_words
+from services.cli.options import (
+    NO_CALL_OPTIONS,
+    CallOptions,
+    Done,
+    Have,
+    Json,
+    Needs,
+    Server,
+    Store,
+    Yes,
+    check_known,
+    command_error,
+    confirmed,
+    refuse_unused,
+)
 from services.jobs.plans import DEFAULT_STORE, AllowedModels, Rare
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from planners.calls.tool_access import ToolAccess
 
 _SHOWN = 2
 _TOOL = ("rank", "id", "score", "probability", "needs", "completes")
@@ -31,10 +62,7 @@ _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
 @asynccontextmanager
 async def server_address(server: str, store: Path, allowed_models: Sequence[str] = ()) -> AsyncIterator[str]:
-    """Yield the address of a server.
-
-    :param server: address of a running one; empty: the store is served on loopback in this process meanwhile.
-    """
+    """Yield the address of a running server; of none, the store is served on loopback in this process meanwhile."""
     if server:
         yield server
         return
@@ -57,10 +85,7 @@ async def server_address(server: str, store: Path, allowed_models: Sequence[str]
 async def tools_client(
     server: str, store: Path, allowed_models: Sequence[str] = (), **options: Any
 ) -> AsyncIterator[AsyncClient]:
-    """Yield a client of :func:`server_address`.
-
-    :param options: those of :class:`egotools.AsyncClient`.
-    """
+    """Yield a client of :func:`server_address`, with the options of :class:`egotools.AsyncClient`."""
     async with server_address(server, store, allowed_models) as address, AsyncClient(address, **options) as client:
         yield client
 
@@ -86,12 +111,22 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the tools that a request needs, with a line that explains each."""
-    most, auto_k = _read_k(k)
+    word, _, given = k.partition(":")
+    auto_k = word == "auto"
+    try:
+        most = int((given or _MAX_AUTO_K) if auto_k else k)
+    except ValueError:
+        problem, remedy = f"{k!r} is no number of tools", "Write 10, auto or auto:40"
+        raise InvalidArgumentError(problem, subject="-k", remedy=remedy) from None
+    allowed: dict[str, tuple[str, ...]] = {}
+    for text in filters or []:
+        for key, value in read_pairs([text], "--filter", "KEY").items():
+            allowed[key] = (*allowed.get(key, ()), value)
     asked = Query(
         query,
         k=most,
         preset=preset,
-        filters=_read_filters(filters or []),
+        filters=allowed,
         auto_k=auto_k,
         done=tuple(done or ()),
         have=read_pairs(have or [], "--have"),
@@ -102,31 +137,22 @@ def search(
         budget_tokens=budget,
         schema_format="openai" if budget else "none",
     )
-    response = _answer(asked, server, store, allowed_models)
-    if as_json:
-        print_json(_to_json(response))
+    if server:
+        started = time.perf_counter()
+        with Client(server) as client:
+            response = client.retrieve(**asdict(asked))
+        timings_ms = {**response.timings_ms, "round_trip": (time.perf_counter() - started) * 1e3}
+        response = replace(response, timings_ms=timings_ms)
     else:
-        _show(response, why=why)
-
-
-def _answer(asked: Query, server: str, store: Path, allowed_models: Sequence[str]) -> Response:
-    """Search through a running server, whose timings also have the round trip; without one, the store in this process."""
-    if not server:
         from retrieval.engine import open_engine
         from retrieval.query.request import Request
         from services.server.messages import tool_tokens
 
         engine = open_engine(store, allowed_models=allowed_models)
         size_of = partial(tool_tokens, engine, schema_format=asked.schema_format)
-        return engine.retriever(asked.preset).retrieve(Request(**asdict(asked), size_of=size_of))
-    started = time.perf_counter()
-    with Client(server) as client:
-        response = client.retrieve(**asdict(asked))
-    round_trip_ms = (time.perf_counter() - started) * 1e3
-    return replace(response, timings_ms={**response.timings_ms, "round_trip": round_trip_ms})
-
-
-def _to_json(response: Response) -> dict[str, Any]:
+        response = engine.retriever(preset).retrieve(Request(**asdict(asked), size_of=size_of))
+    if not as_json:
+        return _show(response, why=why)
     tools = [
         {
             **{name: getattr(tool, name) for name in _TOOL},
@@ -136,13 +162,15 @@ def _to_json(response: Response) -> dict[str, Any]:
         }
         for tool in response.tools
     ]
-    return {
-        **{name: getattr(response, name) for name in ("preset", "snapshot_id")},
+    told = {
+        "preset": response.preset,
+        "snapshot_id": response.snapshot_id,
         "tools": tools,
         "timings_ms": {stage: round(spent_ms, 3) for stage, spent_ms in response.timings_ms.items()},
         **{name: getattr(response, name) for name in ("fallbacks", "answerable_probability", "unanswerable")},
         "need_results": [asdict(each) for each in response.need_results],
     }
+    return print_json(told)
 
 
 def _show(response: Response, *, why: bool) -> None:
@@ -207,34 +235,8 @@ def format_reasons(tool_id: str, reasons: Reasons) -> str:
     return "; ".join(parts) or "near in text"
 
 
-def _read_k(text: str) -> tuple[int, bool]:
-    """Parse the option ``-k``: the maximum number of tools, and whether it is ``auto``: ``10``, ``auto`` (20), ``auto:40``.
-
-    :raises InvalidArgumentError: for another text.
-    """
-    word, _, most = text.partition(":")
-    auto = word == "auto"
-    try:
-        return int((most or _MAX_AUTO_K) if auto else text), auto
-    except ValueError:
-        problem, remedy = f"{text!r} is no number of tools", "Write 10, auto or auto:40"
-        raise InvalidArgumentError(problem, subject="-k", remedy=remedy) from None
-
-
-def _read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Parse filters from ``KEY=VALUE`` texts; a repeated key allows one more value."""
-    filters: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        for key, value in read_pairs([text], "--filter", "KEY").items():
-            filters[key] = (*filters.get(key, ()), value)
-    return filters
-
-
 def read_pairs(texts: Sequence[str], option: str, name: str = "NAME") -> dict[str, str]:
-    """Parse ``NAME=VALUE`` texts; of a repeated name the last one counts.
-
-    :raises InvalidArgumentError: for a text in another format.
-    """
+    """Parse ``NAME=VALUE`` texts, of a repeated name the last; InvalidArgumentError for a text in another format."""
     pairs = {}
     for text in texts:
         key, separator, value = text.partition("=")
@@ -243,3 +245,191 @@ def read_pairs(texts: Sequence[str], option: str, name: str = "NAME") -> dict[st
             raise InvalidArgumentError(f"{text!r} is not {name}=VALUE", subject=option, remedy=remedy)
         pairs[key] = value
     return pairs
+
+
+_MAX_SHOWN = 20_000
+_QUIET_HEADERS = ("host", "content-length")
+_EXTRAS = {"mcp": "mcp", "botocore": "aws"}
+_SCHEMA_BYTES = 8 * 2**10  # of what an MCP server lists, where the arguments do not fit it
+_MOST_ARGUMENTS, _MOST_FILE = 64 * 2**20, 2**30  # bytes, chosen
+
+
+def call(
+    tool: Annotated[str, Argument(help="Id of the tool.")],
+    arguments: Annotated[str, Option("--arguments", "-a", help="Arguments as a JSON object, or @FILE.")] = "{}",
+    files: Annotated[list[str] | None, Option("--file", help="NAME=PATH: the content of a file.")] = None,
+    store: Store = DEFAULT_STORE,
+    server: Server = "",
+    calling: CallOptions = NO_CALL_OPTIONS,
+    yes: Yes = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the request and send nothing.")] = False,
+    max_bytes: Annotated[int, Rare(min=1, help="Bytes of the answer that are taken.")] = MAX_BYTES,
+    as_json: Json = False,
+) -> None:
+    """Call a tool: show the request, ask, send it, and print the answer.
+
+    A call that only reads is sent at once, every other one is confirmed: at the terminal, or by --yes. The exit code is 16
+    when the tool answers with an error or cannot be reached.
+    """
+    given = {**_read_arguments(arguments), **_read_files(files or [])}
+    access = calling.access(yes=yes)
+    if server:
+        with Client(server) as client:
+            found_tool = client.get_tool(tool)
+    else:
+        from egotools.codec import read_value
+        from retrieval.snapshot.reader import open_snapshot
+        from services.server.messages import tool_message
+
+        snapshot = open_snapshot(store)
+        check_known(snapshot, [tool])
+        message = tool_message(snapshot.tool(snapshot.tool_number(tool)))
+        found_tool = read_value(Tool, message, schema_json="", snapshot_id=snapshot.id)
+    refuse_unused(found_tool.call, found_tool.namespace, access.credentials)
+    try:
+        base_url = access.server_of(found_tool)
+        credentials = bound_credentials(
+            found_tool.call, access.credentials, namespace=found_tool.namespace, server=base_url
+        )
+        asked: ToolRequest  # of an MCP tool the arguments are checked by what its server lists, when it is called
+        if found_tool.call.protocol == "mcp" and not dry_run:
+            asked = McpCall(session=found_tool.call.session, tool=found_tool.call.operation, arguments=given)
+        else:
+            asked = found_tool.request(given, server=base_url, credentials=credentials)
+        request, text = _shown(asked, base_url)
+        if not as_json:
+            say(plain(text))
+        if dry_run:
+            if as_json:
+                print_json({"request": request})
+            return
+        answer = asyncio.run(_called(found_tool, given, access, max_bytes, text if as_json else ""))
+    except ChangedToolError as error:
+        tell(plain(fence_answer(error.live, tool_id=found_tool.id, max_bytes=_SCHEMA_BYTES).text))
+        raise _call_error(error) from error
+    except ClientError as error:
+        raise _call_error(error) from error
+    found = _shown_answer(answer, found_tool.id)
+    if as_json:
+        print_json({"request": request, "answer": found})
+    else:
+        say(plain(found["text"]))
+    if not answer.ok:
+        problem = f"the tool answered with an error: {printable(answer.status)}"
+        raise ToolCallError(problem, subject=tool, remedy="Read its answer")
+
+
+def _shown(request: ToolRequest, base_url: str) -> tuple[dict[str, Any], str]:
+    """Return the request as JSON values and as text for people; credentials are ``***``."""
+    if isinstance(request, McpCall):
+        row: dict[str, Any] = {"mcp_session": request.session, "tool": request.tool}
+        title = f"MCP tool {request.tool}"
+    elif isinstance(request, AwsCall):
+        row = {"service": request.service, "operation": request.operation}
+        title = f"AWS {request.service} {request.operation}" + (f" at {base_url}" if base_url else "")
+    elif isinstance(request, PythonCall):
+        row, title = {"function": request.function}, f"Python {request.function}"
+    else:
+        http: Any = request
+        headers = [(name, value) for name, value in http.public_headers() if name.lower() not in _QUIET_HEADERS]
+        body = http.read().decode("utf-8", "replace")
+        shown = body if len(body) <= _MAX_SHOWN else f"{body[:_MAX_SHOWN]}… ({len(body):,} characters)"
+        lines = [f"{http.method} {http.public_url}", *(f"{name}: {value}" for name, value in headers)]
+        row = {"method": http.method, "url": http.public_url, "headers": dict(headers), "body": body}
+        return row, "\n".join([*lines, "", shown] if body else lines)
+    row["arguments"] = _plain(request.arguments)
+    return row, f"{title}\n\n{json.dumps(row['arguments'], ensure_ascii=False, indent=1)}"
+
+
+def _shown_answer(answer: ToolAnswer, tool_id: str) -> dict[str, Any]:
+    """Return the answer as JSON values: whole (``body``, or ``body_base64`` of binary data), and as the fenced ``text`` that models see."""
+    shown = fence_answer(answer, tool_id=tool_id)
+    row: dict[str, Any] = {"ok": answer.ok, "status": answer.status, "text": printable(shown.text)}
+    if shown.flags:
+        row["flags"] = list(shown.flags)
+    if answer.media_type:
+        row["media_type"] = answer.media_type
+    is_binary = isinstance(answer.body, str) and binary_size(answer.body, answer.media_type) is not None
+    return {**row, "body_base64" if is_binary else "body": _plain(answer.body)}
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as JSON: bytes in base64, dates and the like as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max_bytes: int, text: str) -> ToolAnswer:
+    """Call a tool as the gateways do, but for retries: policy and consent first, an MCP tool as its server has it now. ``text``: not shown yet."""
+    from planners.calls.tool_access import CallPipeline, ProtocolInvoker, PythonInvoker
+
+    async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:
+        if asked.effect != tool.effect:
+            tell("Its server does not say any more that it does as little as the catalogue has it.")
+        if not sys.stdin.isatty():
+            problem = "this call may change something, and there is no terminal to confirm it"
+            give = "give --yes, or confirm at a terminal what a policy asks about"
+            raise InvalidArgumentError(
+                problem, subject="--yes", remedy=f"Look at the request with --dry-run, then {give}"
+            )
+        if not confirmed(text, "Send it?"):
+            raise InvalidArgumentError("the call was not confirmed; nothing was sent", subject="call")
+        return True
+
+    limits: dict[str, Any] = {"timeout_s": access.timeout_s, "max_bytes": max_bytes}
+    networks = access.allowed_networks
+    http = HttpInvoker(servers=access.servers, credentials=access.credentials, allowed_networks=networks, **limits)
+    aws = AwsInvoker(endpoint_url=access.server_of(tool), **limits)
+    async with McpInvoker(access.sessions, **limits) as mcp:
+        protocols: dict[str, ToolInvoker] = {"http": http, "odata": http, "mcp": mcp, "aws": aws}
+        if access.modules:
+            protocols["python"] = PythonInvoker(access.modules, **limits)
+        pipeline = CallPipeline(ProtocolInvoker(protocols), ask, access.policy, look_up=mcp.look_up)
+        return await pipeline.invoke(tool, arguments)
+
+
+def _read_arguments(text: str) -> dict[str, Any]:
+    if text.startswith("@"):
+        text = _content(text[1:], "--arguments", _MOST_ARGUMENTS).decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        problem, remedy = f"this is no JSON: {str(error)[:200]}", """For example: --arguments '{"id": 7}'"""
+        raise InvalidArgumentError(problem, subject="--arguments", remedy=remedy) from None
+    if not isinstance(value, dict):
+        raise InvalidArgumentError("this is no JSON object", subject="--arguments", remedy="Give names and values")
+    return value
+
+
+def _read_files(texts: list[str]) -> dict[str, tuple[str, bytes, str]]:
+    files = {}
+    for text in texts:
+        name, separator, path = text.partition("=")
+        if not separator or not name or not path:
+            remedy = "For example: --file photo=me.png"
+            raise InvalidArgumentError(f"{text!r} is not NAME=PATH", subject="--file", remedy=remedy)
+        media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        files[name] = (Path(path).name, _content(path, "--file", _MOST_FILE), media_type)
+    return files
+
+
+def _content(path: str, option: str, most: int) -> bytes:
+    try:
+        return read_bounded(Path(path), most)
+    except OSError as error:
+        problem, remedy = f"the file cannot be read: {error.strerror}", "Name a file that is there, and has an end"
+        raise InvalidArgumentError(problem, subject=f"{option} {path}", remedy=remedy) from error
+
+
+def _call_error(error: ClientError) -> EgotoolsError:
+    """Return the error of the command for one of the contract."""
+    if isinstance(error, MissingPackageError) and error.package in _EXTRAS:
+        return MissingExtraError(error.package, extra=_EXTRAS[error.package])
+    if error.code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED"):
+        return ToolCallError(error.message, subject=error.subject, remedy=error.remedy.rstrip("."))
+    return command_error(error)

@@ -1,35 +1,41 @@
-"""The command ``egotools serve``: snapshots over gRPC, and the page beside it."""
+"""The commands ``egotools serve``, snapshots over gRPC and a page; ``rest`` and ``mcp``, the calls over other protocols."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+import json
+import logging
+import os
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from ontology.errors import InvalidArgumentError, MissingExtraError
-from services.cli.calls import NO_CALL_OPTIONS, CallOptions
-from services.cli.console import plain, tell
-from services.cli.options import On, ReadyFile, Store
+from ontology.files import disk_errors, replacing
+from services.cli.admin import CaFile, Tenant, TokenFile, read_tls, read_token
+from services.cli.console import plain, say, tell
+from services.cli.options import NO_CALL_OPTIONS, CallOptions, On, ReadyFile, Server, Store
+from services.cli.search import server_address, tools_client
 from services.cluster.ray_cluster import on_ray
 from services.jobs.plans import (
     DEFAULT_RERANKER,
     DEFAULT_STORE,
     AllowedModels,
     ChatEndpoint,
+    HttpPlace,
+    HttpPort,
     Rare,
     Reranker,
     open_chat,
 )
 
 if TYPE_CHECKING:
-    from services.jobs.ask_parts import AskPlan
-    from services.server.process import Beside
-    from services.server.server import Server
+    from services.server.server import Server as OwnServer
 
 _MOST_CALLS, _MOST_S = 10_000, 300.0  # of a run of the page, as of the command plan
 
@@ -90,61 +96,139 @@ def serve(
             raise InvalidArgumentError("the page is served by one server", subject="--web", remedy="Leave --on out")
         return serve_on_ray(settings, store=single, catalogs=catalogs)
     served = {"": single} if catalogs is None else read_catalogs(catalogs)
-    beside = _beside(page, {tenant: entry.store for tenant, entry in served.items()}, calling)
-    serve_catalogs(served, settings, beside=beside)
-
-
-def _beside(options: PageOptions, stores: Mapping[str, Path], calling: CallOptions) -> Beside | None:
-    """Return what serves the page beside a server; None where none is wanted.
-
-    :param stores: tenant → folder of its store.
-    :param calling: of the runs of the page.
-    """
-    if calling != NO_CALL_OPTIONS and not (options.web and options.web_domain):
-        problem = "there are options for calls, and no page that makes any"
-        raise InvalidArgumentError(
-            problem, subject="--web-domain", remedy="Give --web and --web-domain, or leave them out"
+    if calling != NO_CALL_OPTIONS and not (page.web and page.web_domain):
+        problem, remedy = (
+            "there are options for calls, and no page that makes any",
+            "Give --web and --web-domain, or leave them out",
         )
-    if not options.web:
-        return None
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise InvalidArgumentError(problem, subject="--web-domain", remedy=remedy)
+    if page.web and (find_spec("starlette") is None or find_spec("uvicorn") is None):
         raise MissingExtraError("the page", extra="web")
 
     @asynccontextmanager
-    async def beside(server: Server) -> AsyncIterator[None]:
+    async def beside(running: OwnServer) -> AsyncIterator[None]:
         from planners.calls.tool_access import CallLimits
         from planners.query.domain import read_domain
-        from services.cli.walk import DOMAIN_MODULES, walk_plan
+        from services.cli.plan import DOMAIN_MODULES, walk_plan
+        from services.jobs.ask_parts import AskPlan
+        from services.server.query_model import query_endpoint
         from services.web.web_page import WebSettings, client_maker, serve_web
 
-        domains = {Path(name).stem: read_domain(name) for name in options.web_domain}
+        domains = {Path(name).stem: read_domain(name) for name in page.web_domain}
         shipped = [module for domain in domains.values() for module in DOMAIN_MODULES.get(domain.name, ())]
         limits = CallLimits(calls=_MOST_CALLS, seconds=_MOST_S)
-        plan = walk_plan(domains, calling.access(shipped), client_maker(server), limits=limits) if domains else None
-        settings = WebSettings(
-            host=options.web_host,
-            port=options.web_port,
-            names=(options.web_name,) * bool(options.web_name),
+        plan = walk_plan(domains, calling.access(shipped), client_maker(running), limits=limits) if domains else None
+        ask = AskPlan(graph="")  # by rules where the server has no model
+        if model := running.settings.query_model:
+            name, url = query_endpoint(model)
+            ask = AskPlan(graph="", chat=open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page"))
+        shown = WebSettings(
+            host=page.web_host,
+            port=page.web_port,
+            names=(page.web_name,) * bool(page.web_name),
             plan=plan,
             domains=list(domains),
-            ask=_ask_plan(server.settings.query_model),
+            ask=ask,
         )
-        async with serve_web(server, stores, settings) as address:
+        stores = {tenant: entry.store for tenant, entry in served.items()}
+        async with serve_web(running, stores, shown) as address:
             tell(plain(f"The page is at {address}"))
             yield
 
-    return beside
+    serve_catalogs(served, settings, beside if page.web else None)
 
 
-def _ask_plan(model: str) -> AskPlan:
-    """Return how questions of the page are answered: by the model that the server has, else by rules.
+_PLACE = HttpPlace()
 
-    :param model: ``openai:MODEL@BASE_URL``; empty: none.
-    """
-    from services.jobs.ask_parts import AskPlan
-    from services.server.query_model import query_endpoint
 
-    if not model:
-        return AskPlan(graph="")
-    name, url = query_endpoint(model)
-    return AskPlan(graph="", chat=open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page"))
+def rest(
+    store: Store = DEFAULT_STORE,
+    server: Server = "",
+    place: HttpPlace = _PLACE,
+    server_ca: Annotated[Path | None, Rare(help="Certificates of the service; makes it TLS.")] = None,
+    ready_file: ReadyFile = None,
+) -> None:
+    """Serve the calls of the gRPC service over HTTP and JSON until SIGTERM; its OpenAPI document is at /openapi.json."""
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("egotools rest", extra="rest")
+    if server_ca is not None and not server:
+        raise InvalidArgumentError("a store is served without TLS", subject="--server-ca", remedy="Leave it out")
+    from services.http.http_server import until_signal
+    from services.rest.rest_server import RestSettings, serve_rest
+    from services.server.calls import configure_logging
+    from services.server.settings import ServerSettings
+
+    settings = RestSettings(**asdict(place), server_ca=server_ca, limits=ServerSettings.from_env())
+
+    async def serving() -> None:
+        configure_logging(logging.getLevelName(logging.getLogger().level))
+        async with server_address(server, store) as target, serve_rest(target, settings) as url:
+
+            def ready() -> None:
+                say(plain(f"REST is at {url}, its document at {url}/openapi.json"))
+                if ready_file is not None:
+                    text = json.dumps({"url": url, "pid": os.getpid()}) + "\n"
+                    with disk_errors(ready_file, remedy="Choose a folder that exists"), replacing(ready_file) as file:
+                        file.write_text(text, encoding="utf-8")
+
+            await until_signal(ready)
+
+    asyncio.run(serving())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOptions(HttpPlace):
+    """What is offered, where, and how the service behind it is called."""
+
+    port: HttpPort = 8090
+    http: Annotated[bool, Option("--http", help="Serve streamable HTTP; default: stdio.")] = False
+    tenant: Tenant = ""
+    token_file: TokenFile = None  # callers of --http bring their own
+    ca_file: CaFile = None
+
+
+_MCP = McpOptions()
+
+
+def mcp(
+    store: Store = DEFAULT_STORE,
+    server: Server = "",
+    offered: McpOptions = _MCP,
+    calling: CallOptions = NO_CALL_OPTIONS,
+    allowed_models: AllowedModels = (),
+) -> None:
+    """Serve the tools of a catalogue to MCP clients: search, plan, and calls through this gateway."""
+    if find_spec("mcp") is None:
+        raise MissingExtraError("the MCP server", extra="mcp")
+    if not server and (offered.token_file or offered.ca_file):
+        remedy = "Name it, or leave its options out"
+        raise InvalidArgumentError("there is no server", subject="--server", remedy=remedy)
+    from mcp.server.stdio import stdio_server
+
+    from services.http.http_server import until_signal
+    from services.mcp.gateway_server import McpGateway, serve_mcp_http
+    from services.mcp.mcp_caller import current_token
+    from services.server.calls import configure_logging
+
+    access, token = calling.access(), read_token(offered.token_file) or ""  # of the process; over HTTP of each caller
+    options: dict[str, Any] = {
+        "token": (lambda: current_token(token)) if token or offered.http else None,
+        "tenant": offered.tenant,
+        "tls": read_tls(offered.ca_file),
+        "insecure_token": offered.insecure,
+    }
+
+    async def serving() -> None:
+        async with tools_client(server, store, allowed_models, **options) as client:
+            gateway = McpGateway(client, access)
+            if not offered.http:
+                async with stdio_server() as (read, write):
+                    await gateway.server.run(read, write, gateway.server.create_initialization_options())
+                return
+            configure_logging(
+                logging.getLevelName(logging.getLogger().level)
+            )  # as the server does: no text of a request stands in a traceback
+            async with serve_mcp_http(gateway, client, offered) as address:
+                await until_signal(lambda: tell(plain(f"MCP is at {address}")))
+
+    asyncio.run(serving())

@@ -1,12 +1,13 @@
-"""The command ``egotools solve``: one task, many tasks, or a run told again."""
+"""The commands ``egotools solve``, a task, many, or a run told again, and ``ask``, a question of a graph in plain words."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -25,6 +26,8 @@ from ontology.errors import (
 from ontology.files import only_writer, write_file
 from ontology.json_values import canonical_text
 from planners.calls.tool_access import Ask, ToolAccess, always, never
+from planners.graphseek.turn import AgentSettings
+from planners.journal.recorded import header_of
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.kgot.batch import (
     BatchTask,
@@ -37,16 +40,16 @@ from planners.kgot.batch import (
     run_batch,
     solve_in_folder,
 )
-from planners.kgot.recorded_run import SolveParts
-from services.cli.calls import NO_CALL_OPTIONS, CallOptions, ask_at_terminal
-from services.cli.console import counted, plain, print_json, say, show_event, show_result, show_step, tell
-from services.cli.options import Journal, Json, On, Replay, Server, Yes
+from planners.kgot.recorded_run import OtherRunError, RunHeader, SolveParts, replay_recorded, solve_recorded
+from services.cli.console import counted, plain, print_json, say, show_event, show_result, show_step, table, tell
+from services.cli.options import NO_CALL_OPTIONS, CallOptions, Journal, Json, On, Replay, Server, Yes, ask_at_terminal
 from services.cli.search import tools_client
 from services.cluster.ray_cluster import each_on_ray, on_ray
-from services.jobs.plans import AllowedModels, Rare
+from services.jobs.plans import AllowedModels, ChatEndpoint, Rare, open_chat
 from services.jobs.solve_parts import SolvePlan, SolveTools, open_solve_parts
 
 if TYPE_CHECKING:
+    from planners.graphseek.turn import AgentEvent
     from planners.kgot.kgot_controller import KgotRun
     from planners.kgot.kgot_task import KgotEvent, KgotTask
 
@@ -66,17 +69,12 @@ _OPTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """Where tools are found.
+    """Where tools are found."""
 
-    :param store: of the tools; None and no server: the integrated tools alone.
-    :param server: address of a running server.
-    :param cache: folder for the store of the integrated tools; the user's cache where None.
-    """
-
-    store: Path | None = None
-    server: str = ""
+    store: Path | None = None  # of the tools; None and no server: the integrated tools alone
+    server: str = ""  # address of a running one
     allowed_models: tuple[str, ...] = ()
-    cache: Path | None = None
+    cache: Path | None = None  # folder for the store of the integrated tools; the user's cache where None
 
 
 def solve(
@@ -140,18 +138,14 @@ async def _solved(
     plan: SolvePlan, catalogue: Catalogue, task: KgotTask, access: ToolAccess, journal: Path, observe: _Observe
 ) -> _Ended:
     """Solve a task, or go on with its run; return the run and what it took."""
-    from planners.kgot.recorded_run import OtherRunError, solve_recorded
-
     async with _opened_tools(catalogue, access, ask_at_terminal()) as tools:
         with open_run_journal(journal) as kept:
             async with open_solve_parts(plan, tools, task, kept) as parts:
                 try:
                     return await solve_recorded(task, kept, parts, observe=observe), account_of(kept.records)
                 except OtherRunError as error:
-                    differing = [_OPTIONS.get(each, f"--{each.replace('_', '-')}") for each in error.differing]
-                    problem = (
-                        f"it is the journal of another run, which differs in {', '.join(dict.fromkeys(differing))}"
-                    )
+                    named = dict.fromkeys(_OPTIONS.get(each, f"--{each.replace('_', '-')}") for each in error.differing)
+                    problem = f"it is the journal of another run, which differs in {', '.join(named)}"
                     remedy = "Give a new file, or the same question and options; to see a finished run, add --replay"
                     raise InvalidArgumentError(problem, subject=str(journal), remedy=remedy) from error
 
@@ -172,8 +166,6 @@ async def _opened_tools(catalogue: Catalogue, access: ToolAccess, ask: Ask) -> A
 
 def _replayed(path: Path, observe: _Observe) -> _Ended:
     """Take the steps of a finished run again; nobody is asked and nothing is called."""
-    from planners.journal.recorded import header_of
-    from planners.kgot.recorded_run import RunHeader, replay_recorded
 
     journal = read_run_journal(path)
     header = header_of(journal, RunHeader)
@@ -186,8 +178,6 @@ def _replayed(path: Path, observe: _Observe) -> _Ended:
 def _demo(shown: _Shown) -> None:
     """Tell the recorded run of a real model, and say that it is recorded."""
     import planners.kgot
-    from planners.journal.recorded import header_of
-    from planners.kgot.recorded_run import RunHeader
 
     folder = Path(planners.kgot.__file__).parent / "tasks"
     recorded = folder / "recorded" / "run.jsonl"
@@ -228,10 +218,7 @@ class _Shown:
             show_event(told, ("iteration", "snapshot_id", "executor"))
 
     def end(self, run: KgotRun, account: RunAccount) -> None:
-        """Show the outcome.
-
-        :raises EgotoolsError: when the task was not solved.
-        """
+        """Show the outcome; raise why a run has no answer, be it a forced one."""
         if self._as_json:
             told = {name: getattr(run, name) for name in ("answer", "outcome", "missing", "iterations")}
             calls = [asdict(call) for call in run.calls]
@@ -246,24 +233,18 @@ class _Shown:
             tokens = f"{model.prompt_tokens:,} + {model.completion_tokens:,} tokens, {model.usd:.4f} USD"
             asked = f"{counted(run.iterations, 'step')}; {counted(model.calls, 'model call')}, {tokens}"
             show_step("took", f"{asked}; {counted(account.calls, 'tool call')}, {account.failed:,} without an answer")
-        failed = _outcome_error(run)
-        if failed is not None:
-            raise failed
-
-
-def _outcome_error(run: KgotRun) -> EgotoolsError | None:
-    """Return why a run has no answer; None where it has one, also a forced one."""
-    why, again = run.missing.rstrip(".?! ").removeprefix("budget: "), "run the command again with the same journal"
-    going_on = "The run ended there; with the same journal the command goes on with it"
-    errors = {
-        "budget": BudgetExceededError(why, subject="budget", remedy=f"Raise it and {again}"),
-        "deadline": DeadlineError(why, subject="--max-seconds", remedy=f"Raise it and {again}"),
-        "model": ModelError(why, remedy=going_on),
-    }
-    if run.outcome in errors or run.answer:
-        return errors.get(run.outcome)
-    remedy = "Read its steps; more tools, steps or another model may help"
-    return NotFoundError(f"no answer was found: {why}", subject="task", remedy=remedy)
+        why, again = run.missing.rstrip(".?! ").removeprefix("budget: "), "run the command again with the same journal"
+        going_on = "The run ended there; with the same journal the command goes on with it"
+        errors = {
+            "budget": BudgetExceededError(why, subject="budget", remedy=f"Raise it and {again}"),
+            "deadline": DeadlineError(why, subject="--max-seconds", remedy=f"Raise it and {again}"),
+            "model": ModelError(why, remedy=going_on),
+        }
+        if run.outcome in errors:
+            raise errors[run.outcome]
+        if not run.answer:
+            remedy = "Read its steps; more tools, steps or another model may help"
+            raise NotFoundError(f"no answer was found: {why}", subject="task", remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,10 +266,9 @@ class _Batch:
             def parts(task: BatchTask, journal: RunJournal) -> contextlib.AbstractAsyncContextManager[SolveParts]:
                 return open_solve_parts(self.plan, tools, task.task, journal, budget=budget)
 
-            def one(task: BatchTask) -> Any:
-                return solve_in_folder(task, self.out, parts)
-
-            return await run_batch(tasks, one, workers=workers, observe=show)
+            return await run_batch(
+                tasks, lambda task: solve_in_folder(task, self.out, parts), workers=workers, observe=show
+            )
 
 
 def _solve_there(task: BatchTask, batch: _Batch) -> TaskResult:
@@ -300,10 +280,7 @@ def _solve_there(task: BatchTask, batch: _Batch) -> TaskResult:
 
 
 def _solve_batch(batch: _Batch, file: Path, workers: int, on: str, *, as_json: bool) -> None:
-    """Solve the tasks of a file, and report. Finished tasks are not run again.
-
-    :raises EgotoolsError: when the tasks cannot be read, or the folder cannot be written.
-    """
+    """Solve the tasks of a file, and report. Finished tasks are not run again."""
     if ":" in batch.plan.graph:
         remedy = "Use memory or rdf with --tasks"
         raise InvalidArgumentError("each task needs a store of its own", subject="--graph", remedy=remedy)
@@ -335,3 +312,113 @@ def _solve_batch(batch: _Batch, file: Path, workers: int, on: str, *, as_json: b
     say(f"[bold]{report['tasks']}[/] tasks: {', '.join(f'{count} {name}' for name, count in categories.most_common())}")
     show_result({name: total[name] for name in ("calls", "prompt_tokens", "completion_tokens", "usd")})
     say(f"Wrote {plain(str(written))}")
+
+
+_NO_ENDPOINT, _AGENT = ChatEndpoint(), AgentSettings()
+_PRINTED, _ALL = 10, sys.maxsize  # rows of a table
+_HIDDEN_OF_ASK = frozenset(("QuestionBegun", "StepBegun", "ModelAsked", "Ended"))  # events that say nothing to a person
+_CELL = 40  # characters of a cell
+_INTERNAL = frozenset(("degree", "id", "key"))  # of nodes that ingestion writes: for programs
+
+
+def ask(
+    question: Annotated[str, Argument(help="The question. Not with --replay.")] = "",
+    graph: Annotated[str, Option("--graph", help="ladybug:PATH, neo4j:bolt://…, csv:FOLDER, store:PATH.")] = "",
+    store: Annotated[
+        Path | None,
+        Option(
+            "--store", "-s", file_okay=False, envvar="EGOTOOLS_STORE", help="Store. Default: the shipped company's."
+        ),
+    ] = None,
+    endpoint: ChatEndpoint = _NO_ENDPOINT,
+    catalog: Annotated[Path | None, Option(help="Catalog: what the names of the graph mean (YAML).")] = None,
+    operators: Annotated[
+        tuple[Path, ...], Option("--operators", file_okay=False, metavar="DIR", help="Further operators (code).")
+    ] = (),
+    explain: Annotated[bool, Option("--explain", help="Print the queries too.")] = False,
+    rows: Annotated[int | None, Option(min=1, help="Rows of a table. Default: 10; all with --json.")] = None,
+    journal: Journal = None,
+    replay: Replay = False,
+    settings: AgentSettings = _AGENT,
+    as_json: Json = False,
+) -> None:
+    """Ask a question of a graph in plain words. The graph is never written.
+
+    With --llm-url and --llm-model a model plans the steps; without, rules do, for questions that they can read.
+    """
+    from planners.graphseek.operators.operator import known_operators
+    from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error, replay_answer
+    from services.jobs.cached_store import shipped_store
+
+    if replay and journal is None:
+        raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
+    if replay and question:
+        raise InvalidArgumentError("--replay takes no question", subject="question", remedy="Leave it out")
+    if not replay and not question.strip():
+        raise InvalidArgumentError("there is no question", subject="question", remedy="Say what you want to know")
+    count, events, step = rows or (_ALL if as_json else _PRINTED), list[Any](), 0
+
+    def observe(event: AgentEvent) -> None:
+        nonlocal step
+        told = event.to_json()
+        events.append(told)
+        hidden = told["event"] in _HIDDEN_OF_ASK or (told["event"] == "QueryRun" and not explain)
+        if as_json or (hidden and not told.get("problem")):
+            return
+        if told.get("step", step) != step:
+            step = told["step"]
+            say(f"[bold]step {step}[/]")
+        show_event(told, ("step", "nth", "summary", "operators"))
+
+    if replay and journal is not None:
+        found = asyncio.run(replay_answer(journal, observe, rows=count))
+    else:
+        endpoint.check_pair()
+        if operators and not endpoint.model:
+            raise InvalidArgumentError("it needs --llm-model", subject="--operators", remedy="Give --llm-model too")
+        plan = AskPlan(
+            graph=graph or f"store:{store}",
+            catalog=catalog,
+            operators=tuple(known_operators(operators).values()),
+            settings=settings,
+            chat=open_chat(endpoint, needed_by="a run by a model") if endpoint.model else None,
+        )
+        if not graph and store is None:
+            tell("[dim]The tool graph of the shipped company is asked.[/]")
+            plan = replace(plan, graph=f"store:{shipped_store()}")
+        found = asyncio.run(ask_graph(plan, question, observe, rows=count, journal=journal))
+    answered = found.answered
+    end = answered.end
+    if as_json:
+        steps = [each for each in events if each["event"] not in ("ModelAsked", "Ended")]
+        model = {"calls": answered.model_calls}
+        model |= {name: getattr(answered, name) for name in ("prompt_tokens", "completion_tokens", "usd")}
+        print_json({**dict(end), "results": list(found.pages), "steps": steps, "model": model})
+    else:
+        for page in found.pages:
+            _show_page(page)
+        if end.answer:
+            mark = "" if end.outcome == "answered" else f" [yellow]({end.outcome})[/]"
+            say(f"[bold {'yellow' if mark else 'green'}]answer[/]{mark} [bold]{plain(end.answer)}[/]")
+        if end.missing:
+            show_step("[yellow]missing[/]", end.missing)
+    failed = outcome_error(end)
+    if failed is not None:
+        raise failed
+
+
+def _show_page(page: Mapping[str, Any]) -> None:
+    """Print a result: of a table the first rows, without columns that are empty there, and those that say nothing to a person."""
+
+    def cell(value: Any) -> str:
+        text = " ".join(str("" if value is None else value).split())
+        return text if len(text) <= _CELL else f"{text[:_CELL]}…"
+
+    names, kinds = ([each[what] for each in page["columns"]] for what in ("name", "type"))
+    filled = [at for at in range(len(names)) if any(row[at] not in (None, "") for row in page["rows"])]
+    is_ingested = {*_INTERNAL} <= {*names}
+    shown = [at for at in filled if kinds[at] != "node" and not (is_ingested and names[at] in _INTERNAL)]
+    places = shown or filled or list(range(len(names)))
+    table(page["handle"], [names[at] for at in places], [[cell(row[at]) for at in places] for row in page["rows"]])
+    if (more := page["total"] - len(page["rows"])) > 0:
+        say(f"  and {more:,} more rows")

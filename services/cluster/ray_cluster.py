@@ -20,21 +20,14 @@ _PLACES = ("local", "ray")
 
 
 def on_ray(place: str) -> bool:
-    """Whether ``--on`` names a cluster of Ray.
-
-    :raises InvalidArgumentError: for another name.
-    """
+    """Whether ``--on`` names a cluster of Ray. Raises InvalidArgumentError for another name."""
     if place not in _PLACES:
         raise InvalidArgumentError(f"there is no place {place!r}", subject="--on", remedy=f"Use {' or '.join(_PLACES)}")
     return place == "ray"
 
 
 def connected() -> Any:
-    """Connect to the running cluster: that of ``RAY_ADDRESS``, or the one of this machine. Return the module ``ray``.
-
-    :raises MissingExtraError: when the extra ``ray`` is not installed.
-    :raises NotReadyError: when no cluster answers.
-    """
+    """Connect to the running cluster, of ``RAY_ADDRESS`` or this machine; return the module ``ray``. NotReadyError when no cluster answers."""
     if find_spec("ray") is None:
         raise MissingExtraError("--on ray", extra="ray")
     os.environ.setdefault(RECONNECT, _RECONNECT_S)  # read at the import: this command outlives a dead head too
@@ -63,11 +56,7 @@ _RETRIES = 20  # of one task whose worker dies; an error of the task itself is r
 
 
 class RayPool(Executor):
-    """As :class:`concurrent.futures.ProcessPoolExecutor`, with tasks of the cluster that the command is connected to.
-
-    :param workers: is not used: the cluster decides how many tasks run.
-    :param initializer: called in each worker before its first task, with ``initargs``.
-    """
+    """As :class:`concurrent.futures.ProcessPoolExecutor`, with tasks of the cluster, which decides how many run."""
 
     def __init__(self, workers: int, *, initializer: Callable[..., None], initargs: tuple[Any, ...]) -> None:
         import ray
@@ -97,11 +86,7 @@ def _run(
 
 @contextmanager
 def ray_pool() -> Iterator[Callable[..., Executor]]:
-    """Connect to the cluster, and yield what makes pools of it.
-
-    :raises NotReadyError: when no cluster answers.
-    :raises CatalogError: when the worker of a task died each time, or the cluster is lost.
-    """
+    """Connect to the cluster, and yield what makes pools of it. CatalogError when the worker of a task died each time, or the cluster is lost."""
     connected()
     from ray.exceptions import RayError, RayTaskError
 
@@ -124,14 +109,12 @@ _TASK_RETRIES = 3  # of a call whose worker dies; it goes on with the journal of
 def each_on_ray(
     function: Callable[..., R], items: Sequence[T], *shared: Any, at_once: int
 ) -> Iterator[tuple[T, R | EgotoolsError]]:
-    """Yield each item with what the function returns for it and the shared arguments, in the order in which they end.
-
-    :param function: of a module that every node has.
-    :param shared: sent to the cluster once.
-    :param at_once: calls at the same time; a call counts as one processor.
-    :raises NotReadyError: when no cluster answers.
+    """Yield each item with what the function, of a module that every node has, returns for it and the shared arguments, in the order in
+    which they end; ``at_once`` calls at the same time. NotReadyError when no cluster answers.
     """
     ray = connected()
+    from ray.exceptions import RayError
+
     task: Any = ray.remote(max_retries=_TASK_RETRIES, num_cpus=1)(function)
     kept = [ray.put(each) for each in shared]
     waiting = list(reversed(items))
@@ -142,14 +125,9 @@ def each_on_ray(
             running[task.remote(item, *kept)] = item
         done, _ = ray.wait(list(running), num_returns=1)
         for each in done:
-            yield running.pop(each), _result(ray, each)
-
-
-def _result(ray: Any, reference: Any) -> Any:
-    """Return what a call gave, or an error that says why it gave nothing."""
-    from ray.exceptions import RayError
-
-    try:
-        return ray.get(reference)
-    except RayError as error:
-        return EgotoolsError(f"the task was given up: {' '.join(str(error).split())[:300]}", subject="--on ray")
+            try:
+                given = ray.get(each)
+            except RayError as error:
+                why = " ".join(str(error).split())[:300]
+                given = EgotoolsError(f"the task was given up: {why}", subject="--on ray")
+            yield running.pop(each), given

@@ -34,20 +34,16 @@ _END_WITH_PARENT = partial(ctypes.CDLL(None, use_errno=True).prctl, _PR_SET_PDEA
 
 
 class NodeServer:
-    """The actor of one node: runs ``egotools serve`` until :meth:`stop`, and starts it again when it ends. Where this process dies,
-    however that happens, the server dies with it.
-
-    :param arguments: of ``egotools serve``.
-    :param environ: the variables of the server.
+    """The actor of one node: runs ``egotools serve`` until :meth:`stop`, and starts it again when it ends. Where this process dies, however
+    that happens, the server dies with it.
     """
 
     def __init__(self, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="egotools-node-")
         self._ready = Path(self._folder.name) / "ready.json"
-        self._arguments, self._environ = tuple(arguments), dict(environ)
+        self._arguments, self._environ = tuple(arguments), dict(environ)  # of ``egotools serve``
         self._child: subprocess.Popen[bytes] | None = None
-        self._problem = ""
-        self._stopping = threading.Event()
+        self._problem, self._stopping = "", threading.Event()
         # The kernel ends a child with the thread that started it, so one thread starts it each time.
         self._keeping = threading.Thread(target=self._keep, daemon=True)
         if RECONNECT in os.environ:
@@ -90,10 +86,7 @@ def serve_on_ray(settings: ServerSettings, *, store: CatalogEntry, catalogs: Pat
     The servers outlive this process where it is killed: the same command takes them over. With other arguments it replaces them.
 
     :param settings: of each server, but that it listens on the address of its node. Paths are those of every node.
-    :param store: what they serve.
-    :param catalogs: the catalogues file; None for one store.
-    :raises InvalidArgumentError: when the port is 0.
-    :raises NotReadyError: when there is no cluster, or no node can serve.
+    :raises InvalidArgumentError: when the port is 0; NotReadyError: when there is no cluster, or no node can serve.
     """
     if not settings.port:
         problem, remedy = "a server that is started again needs its port again", "Name a port"
@@ -125,9 +118,7 @@ def node_variables(settings: ServerSettings, environ: Mapping[str, str]) -> dict
         name, value = ENV_PREFIX + field.name.upper(), getattr(settings, field.name)
         if field.name in ("host", "ready_file"):
             variables.pop(name, None)
-        elif (
-            field.name != "workers" and value is not None
-        ):  # one for each processor of a node, unless the variable says otherwise
+        elif field.name != "workers" and value is not None:  # workers: one a processor, unless the variable is set
             variables[name] = str(value)
     return variables
 
@@ -172,29 +163,25 @@ class _Fleet:
             for lost in known.keys() - self._hosts.keys():
                 del known[lost]
         for node in sorted(self._hosts):
-            if node not in self._actors:
-                self._actors[node] = self._actor(node)
-            self._ask(node, self._actors[node])
+            self._ask(node)
         self._tell()
 
-    def _actor(self, node: str) -> Any:
+    def _ask(self, node: str) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        remote = self._ray.remote(NodeServer).options(
-            name=f"server-{node}",
-            get_if_exists=True,
-            lifetime="detached",
-            max_restarts=-1,
-            max_task_retries=0,
-            num_cpus=0,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
-        )
-        return remote.remote(self._own_arguments(node), self._environ)
-
-    def _own_arguments(self, node: str) -> tuple[str, ...]:
-        return (*self._arguments, "--host", self._hosts[node])
-
-    def _ask(self, node: str, actor: Any) -> None:
+        arguments = (*self._arguments, "--host", self._hosts[node])
+        if node not in self._actors:
+            remote = self._ray.remote(NodeServer).options(
+                name=f"server-{node}",
+                get_if_exists=True,
+                lifetime="detached",
+                max_restarts=-1,
+                max_task_retries=0,
+                num_cpus=0,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+            )
+            self._actors[node] = remote.remote(arguments, self._environ)
+        actor = self._actors[node]
         try:
             state = self._ray.get(actor.state.remote(), timeout=_ANSWER_S)
         except self._ray.exceptions.ActorDiedError:
@@ -202,7 +189,7 @@ class _Fleet:
             return
         except (self._ray.exceptions.ActorUnavailableError, self._ray.exceptions.GetTimeoutError):
             return  # it is being started again, or its node does not answer; its address stays the same
-        if state["command"] != (self._own_arguments(node), self._environ):  # of an earlier command
+        if state["command"] != (arguments, self._environ):  # of an earlier command
             self._ray.get(actor.stop.remote())
             self._ray.kill(actor)
             del self._actors[node]
@@ -214,10 +201,7 @@ class _Fleet:
             _LOG.warning("%s: %s", self._hosts[node], state["problem"])
 
     def _tell(self) -> None:
-        """Write the ready file again where the nodes that serve are others.
-
-        :raises NotReadyError: when no node has served, and one says why.
-        """
+        """Write the ready file again where the nodes that serve are others; NotReadyError when none has served, and one says why."""
         if not self._served:
             for node, problem in self._problems.items():
                 remedy = "Correct it, and start the command again"

@@ -27,17 +27,14 @@ from services.server.calls import fields
 _LOG = logging.getLogger("egotools.http")
 _GRACE_S, _REQUEST_S, _MOST_CONNECTIONS = 2, 10.0, 256
 HTTP_STATUS = {
-    "INVALID_ARGUMENT": 400,
-    "OUT_OF_RANGE": 400,
+    **dict.fromkeys(("INVALID_ARGUMENT", "OUT_OF_RANGE"), 400),
     "UNAUTHENTICATED": 401,
     "PERMISSION_DENIED": 403,
     "NOT_FOUND": 404,
-    "FAILED_PRECONDITION": 409,
-    "ABORTED": 409,
+    **dict.fromkeys(("FAILED_PRECONDITION", "ABORTED"), 409),
     "RESOURCE_EXHAUSTED": 429,
     "UNIMPLEMENTED": 501,
-    "UNAVAILABLE": 503,
-    "CANCELLED": 503,
+    **dict.fromkeys(("UNAVAILABLE", "CANCELLED"), 503),
     "DEADLINE_EXCEEDED": 504,
 }
 """Name of a code → status. A code that is not here is an error of the server."""
@@ -49,10 +46,8 @@ def http_status(code: str, reason: str = "") -> int:
 
 
 def is_own_host(header: str, names: Iterable[str] = ()) -> bool:
-    """Whether the header ``Host`` of a request names this server: a name of loopback, or one of ``names``, which are in lower case.
-
-    A server on loopback refuses every other name: else a site whose name is made to point here (DNS rebinding) could read what this
-    machine alone may.
+    """Whether the header ``Host`` names this server: by loopback or ``names`` (lower case). On loopback every other name is refused: a site
+    whose name is made to point here (DNS rebinding) could read what this machine alone may.
     """
     try:
         host = (urlsplit(f"//{header}").hostname or "").lower()
@@ -68,14 +63,13 @@ class _Connection(H11Protocol):
     A connection without a place takes that of another: of those that have sent no whole request, else of all, the oldest of the
     address that has most. So who holds connections loses them, and others are answered. It does the TLS handshake itself: done by
     the listening socket, who begins none would have no place.
-
-    :param held: connection → address of the other end, in the order of their coming.
     """
 
     def __init__(
         self, held: dict[_Connection, str], most: int, request_s: float, tls: SSLContext | None, **options: Any
     ) -> None:
         super().__init__(**options)
+        # Connection → address of the other end, in the order of their coming.
         self._held, self._most, self._request_s, self._tls = held, most, request_s, tls
         self._is_ready, self._early = False, b""
         self._timer: asyncio.TimerHandle | None = None
@@ -102,6 +96,17 @@ class _Connection(H11Protocol):
             transport.pause_reading()
             self._securing = self.loop.create_task(self._secure(self._tls))
 
+    async def _secure(self, tls: SSLContext) -> None:
+        secured = None
+        with suppress(OSError):  # no TLS at the other end, or it is gone
+            secured = await self.loop.start_tls(self._below, self, tls, server_side=True)
+        if secured is None or self not in self._held:
+            self._held.pop(self, None)
+            self._forget_timer()
+            self.abort()
+        else:
+            self._begin(secured)
+
     def data_received(self, data: bytes) -> None:
         """Read, and see whether a request has come in whole."""
         if self._is_ready:
@@ -126,17 +131,6 @@ class _Connection(H11Protocol):
     def abort(self) -> None:
         """End it at once."""
         self._below.abort()
-
-    async def _secure(self, tls: SSLContext) -> None:
-        secured = None
-        with suppress(OSError):  # no TLS at the other end, or it is gone
-            secured = await self.loop.start_tls(self._below, self, tls, server_side=True)
-        if secured is None or self not in self._held:
-            self._held.pop(self, None)
-            self._forget_timer()
-            self.abort()
-        else:
-            self._begin(secured)
 
     def _begin(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
@@ -170,19 +164,25 @@ async def serve_http(
     app: ASGIApp,
     *,
     host: str,
-    port: int,
+    port: int,  # 0: any free one
     tls: SSLContext | None = None,
-    connections: int = _MOST_CONNECTIONS,
-    request_s: float = _REQUEST_S,
+    connections: int = _MOST_CONNECTIONS,  # never more than a quarter of the file descriptors of the process
+    request_s: float = _REQUEST_S,  # for a request to come in whole
 ) -> AsyncIterator[str]:
-    """Serve an application inside the block; yields its address, ``http://127.0.0.1:8080``.
-
-    :param port: 0: any free port.
-    :param connections: how many at most; never more than a quarter of the file descriptors that the process may open.
-    :param request_s: seconds for a request to come in whole.
-    :raises InvalidArgumentError: when the address is in use or not of this machine.
-    """
-    listening = _listen(host, port)
+    """Serve an application inside the block; yields its address, ``http://127.0.0.1:8080``. InvalidArgumentError when it is in use."""
+    try:
+        family, kind, protocol, _, own = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(own)
+            listening.listen(128)
+        except OSError:
+            listening.close()
+            raise
+    except OSError as error:
+        problem = f"the server cannot listen there: {error.strerror}"
+        raise InvalidArgumentError(problem, subject=f"{host}:{port}", remedy="Use another port") from error
     descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     most = connections if descriptors == resource.RLIM_INFINITY else min(connections, descriptors // 4)
     held: dict[_Connection, str] = {}
@@ -213,30 +213,9 @@ async def serve_http(
             each.abort()
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen(128)
-        except OSError:
-            listening.close()
-            raise
-    except OSError as error:
-        problem = f"the server cannot listen there: {error.strerror}"
-        raise InvalidArgumentError(problem, subject=f"{host}:{port}", remedy="Use another port") from error
-    return listening
-
-
 async def until_signal(ready: Callable[[], object]) -> None:
-    """Return at SIGTERM or SIGINT.
-
-    :param ready: is called when these are awaited.
-    """
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    signals = (signal.SIGTERM, signal.SIGINT)
+    """Return at SIGTERM or SIGINT; ``ready`` is called when these are awaited."""
+    stop, loop, signals = asyncio.Event(), asyncio.get_running_loop(), (signal.SIGTERM, signal.SIGINT)
     for number in signals:
         loop.add_signal_handler(number, stop.set)
     try:

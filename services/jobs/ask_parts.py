@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,30 +42,19 @@ _RELATIONSHIP = {"source", "source_type", "source_name", "type", "target", "targ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskPlan:
-    """What is asked, and how.
+    """What is asked, and how."""
 
-    :param graph: ``store:PATH`` for the tool graph of a store, or one of :data:`READABLE_ADDRESSES`.
-    :param catalog: a file of the user's; the shipped catalog of the graph where None.
-    :param operators: all there are.
-    :param settings: limits of a question.
-    :param chat: the model that plans; rules do where None.
-    :param cache: folder where graphs are loaded into; the user's cache folder where None.
-    """
-
-    graph: str
-    catalog: Path | None = None
+    graph: str  # ``store:PATH`` for the tool graph of a store, or one of :data:`READABLE_ADDRESSES`
+    catalog: Path | None = None  # a file of the user's; the shipped catalog of the graph where None
     operators: Sequence[Operator] = field(default_factory=lambda: tuple(known_operators().values()))
-    settings: AgentSettings = field(default_factory=AgentSettings)
-    chat: ChatModel | None = None
-    cache: Path | None = None
+    settings: AgentSettings = field(default_factory=AgentSettings)  # limits of a question
+    chat: ChatModel | None = None  # the model that plans; rules do where None
+    cache: Path | None = None  # folder where graphs are loaded into; the user's cache folder where None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What came of a question.
-
-    :param pages: the results that a person is to see, as JSON values: those that were presented, and those of the answer.
-    """
+    """What came of a question; ``pages`` are the results that a person is to see, as JSON values: presented ones and those of the answer."""
 
     answered: AnsweredQuestion
     pages: Sequence[dict[str, Any]]
@@ -74,10 +63,8 @@ class Told:
 async def ask_graph(
     plan: AskPlan, question: str, observe: Callable[[AgentEvent], None], *, rows: int, journal: Path | None = None
 ) -> Told:
-    """Ask a question, or go on with its run; one that has ended is told again.
+    """Ask a question, or go on with the run of a journal (its results are in a folder beside it); one that has ended is told again.
 
-    :param rows: of a table that are told, at most.
-    :param journal: file of the run, with a folder of its results beside it; in a temporary folder where None.
     :raises EgotoolsError: when the graph or the catalog cannot be opened, the catalog is of another graph, or the journal of another run.
     """
     own = read_catalog(plan.catalog) if plan.catalog else None
@@ -85,7 +72,16 @@ async def ask_graph(
         if journal is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-ask-"))
             journal = Path(folder) / "question.jsonl"
-        graph = await stack.enter_async_context(_opened(plan.graph, plan.cache))
+        kind, _, rest = plan.graph.partition(":")
+        if kind not in [each.partition(":")[0] for each in _ADDRESSES] or not rest:
+            problem, remedy = f"no graph has the address {plan.graph[:80]!r}", f"Use one of {', '.join(_ADDRESSES)}"
+            raise InvalidArgumentError(problem, subject="--graph", remedy=remedy)
+        graph: ReadableGraph
+        if kind == "store":
+            path = await asyncio.to_thread(tool_graph_file, Path(rest), plan.cache)
+            graph = await stack.enter_async_context(open_ladybug_reader(path))
+        else:
+            graph = await stack.enter_async_context(open_readable(plan.graph, plan.cache or cache_folder("graphs")))
         schema = await graph.schema()
         if own is not None and (unknown := unknown_names(own, schema)):
             problem = f"the graph does not have {', '.join(unknown[:5])}" + (" and others" if len(unknown) > 5 else "")
@@ -108,10 +104,7 @@ async def ask_graph(
 
 
 async def replay_answer(journal: Path, observe: Callable[[AgentEvent], None], *, rows: int) -> Told:
-    """Tell the run of a journal again; nobody is asked, and the graph is not opened.
-
-    :raises InvalidArgumentError: when there is none, or it has not ended.
-    """
+    """Tell the run of a journal again; nobody is asked, and the graph is not opened. InvalidArgumentError for none, or one that has not ended."""
     if not journal.is_file():
         problem, remedy = "there is no such journal", "Name that of a question"
         raise InvalidArgumentError(problem, subject=str(journal), remedy=remedy)
@@ -137,70 +130,52 @@ def _presented(observe: Callable[[AgentEvent], None]) -> tuple[list[str], Callab
     return shown, told
 
 
-async def _pages(results: ResultStore, handles: Sequence[str], rows: int) -> list[dict[str, Any]]:
-    """Some results, each once; of a replay their folder may be gone, and what is gone is left out."""
-    pages = []
+async def _pages(results: ResultStore, handles: Sequence[str], count: int) -> list[dict[str, Any]]:
+    """Some results as JSON values, each once: some rows of a table; of relationships, whose kind is ``graph``, also ``nodes`` and ``edges``.
+
+    Of a replay their folder may be gone, and what is gone is left out.
+    """
+    pages: list[dict[str, Any]] = []
     for handle in dict.fromkeys(handles):
         with contextlib.suppress(EgotoolsError):
-            pages.append(await _page(results, handle, rows))
+            found = results.result(handle)
+            rows = await results.rows(handle, limit=count)
+            page: dict[str, Any] = {
+                "handle": handle,
+                "kind": found.kind,
+                "total": found.size,
+                "cut": found.cut,
+                "notes": list(found.notes),
+                "columns": [
+                    {"name": each.name, "type": each.type, "node_type": each.node_type} for each in found.columns
+                ],
+                "offset": 0,
+                "rows": [[_shown(cell) for cell in row] for row in rows],
+                "rows_missing": max(0, found.size - len(rows)),
+            }
+            names = [each.name for each in found.columns]
+            if _RELATIONSHIP <= {*names}:
+                every = await results.rows(handle, limit=_MOST_EDGES)
+                drawn = [dict(zip(names, row, strict=True)) for row in every]
+                ends = ("source", "target")
+                nodes = dict.fromkeys(
+                    (row[end], row[f"{end}_type"], row[f"{end}_name"]) for row in drawn for end in ends
+                )
+                named = [{"id": id_, "type": kind, "properties": {"name": _shown(name)}} for id_, kind, name in nodes]
+                edges: list[dict[str, Any]] = [
+                    {**{name: row[name] for name in ("type", *ends)}, "properties": {}} for row in drawn
+                ]
+                page |= {"kind": "graph", "nodes": named, "edges": edges}
+            pages.append(page)
     return pages
-
-
-async def _page(results: ResultStore, handle: str, count: int) -> dict[str, Any]:
-    """A result as JSON values: some rows of a table; of relationships, whose kind is ``graph``, also ``nodes`` and ``edges``.
-
-    :raises NotFoundError: when there is no such result.
-    """
-    found = results.result(handle)
-    rows = await results.rows(handle, limit=count)
-    page = {
-        "handle": handle,
-        "kind": found.kind,
-        "total": found.size,
-        "cut": found.cut,
-        "notes": list(found.notes),
-        "columns": [{"name": each.name, "type": each.type, "node_type": each.node_type} for each in found.columns],
-        "offset": 0,
-        "rows": [[_shown(cell) for cell in row] for row in rows],
-        "rows_missing": max(0, found.size - len(rows)),
-    }
-    names = [each.name for each in found.columns]
-    if not _RELATIONSHIP <= {*names}:
-        return page
-    drawn = [dict(zip(names, row, strict=True)) for row in await results.rows(handle, limit=_MOST_EDGES)]
-    ends = [(row[end], row[f"{end}_type"], row[f"{end}_name"]) for row in drawn for end in ("source", "target")]
-    nodes = [{"id": id_, "type": kind, "properties": {"name": _shown(name)}} for id_, kind, name in dict.fromkeys(ends)]
-    edges: list[dict[str, Any]] = [
-        {**{name: row[name] for name in ("type", "source", "target")}, "properties": {}} for row in drawn
-    ]
-    return {**page, "kind": "graph", "nodes": nodes, "edges": edges}
 
 
 def _shown(cell: Cell) -> Cell:
     return f"{cell[:_MOST_CHARS]}…" if isinstance(cell, str) and len(cell) > _MOST_CHARS else cell
 
 
-@contextlib.asynccontextmanager
-async def _opened(address: str, cache: Path | None) -> AsyncIterator[ReadableGraph]:
-    """Open the graph of a plan, and close it at the end."""
-    kind, _, rest = address.partition(":")
-    if kind not in [each.partition(":")[0] for each in _ADDRESSES] or not rest:
-        remedy = f"Use one of {', '.join(_ADDRESSES)}"
-        raise InvalidArgumentError(f"no graph has the address {address[:80]!r}", subject="--graph", remedy=remedy)
-    if kind != "store":
-        async with open_readable(address, cache or cache_folder("graphs")) as graph:
-            yield graph
-        return
-    path = await asyncio.to_thread(tool_graph_file, Path(rest), cache)
-    async with open_ladybug_reader(path) as ladybug:
-        yield ladybug
-
-
 def outcome_error(end: Ended, *, by_command: bool = True) -> EgotoolsError | None:
-    """Return why a question has no sure answer; None where it has one.
-
-    :param by_command: whether ``egotools ask`` asked, whose options are then named; else the page did.
-    """
+    """Return why a question has no sure answer; None where it has one. Of ``egotools ask`` the options are named, else the page asked."""
     why = end.missing.rstrip(".?! ")
     again = "With the same journal the command goes on with it" if by_command else "Ask again"
     raise_it = f"Raise it. {again}" if by_command else again

@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from inference import EMBEDDED_MODELS, load_encoder
 from inference.cached_encoder import CachedEncoder, PooledEncoder
@@ -60,13 +60,7 @@ from retrieval.snapshot.manifest import (
     verify_listing,
     verify_snapshot,
 )
-from retrieval.snapshot.publish import (
-    SNAPSHOTS,
-    current_snapshot,
-    publish,
-    publish_again,
-    staging_folder,
-)
+from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, publish_again, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.signing import signing_key_file
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
@@ -92,23 +86,32 @@ def build(
     encoder: Encoder | None = None,
     extractor: Extractor | None = None,
     ontology: Ontology | None = None,
-    phrases: ChatModel | None = None,
-    pool: Callable[..., Executor] | None = None,
-    complete: Callable[[Catalog], Catalog] | None = None,
+    phrases: ChatModel | None = None,  # writes everyday phrases of the tools
+    pool: Callable[..., Executor] | None = None,  # of the extraction by rules and an embedded encoder; changes no byte
+    complete: Callable[[Catalog], Catalog] | None = None,  # as for :func:`~ingest.sources.catalog.read_catalog`
 ) -> BuildReport:
     """Build, with the models that a plan names where they are not given.
 
-    :param phrases: writes everyday phrases of the tools.
-    :param pool: makes what runs the extraction by rules and an embedded encoder; None for this machine. No byte depends on it.
-    :param complete: as for :func:`~ingest.sources.catalog.read_catalog`.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     ontology = ontology or load_ontology(plan.ontology)
     if encoder is None and pool is not None and plan.encoder in EMBEDDED_MODELS:
         encoder = PooledEncoder(plan.encoder, pool)
+    if extractor is None and plan.extractor == "rules":
+        from ingest.extract.rules_extractor import RulesExtractor
+
+        extractor = RulesExtractor(ontology, workers=plan.workers, pool=pool)
+    elif extractor is None and plan.extractor == "llm":
+        from ingest.extract.llm_extractor import LlmExtractor
+
+        chat = open_chat(plan.endpoint, needed_by="the extractor llm")
+        extractor = LlmExtractor(chat, ontology, cache=answer_cache(plan.store / _CACHE) if plan.cached else None)
+    elif extractor is None:
+        problem = f"there is no extractor {plan.extractor!r}"
+        raise InvalidArgumentError(problem, subject="--extractor", remedy="Use rules or llm")
     made = _Build(
         plan=plan,
-        extractor=extractor or _extractor(plan, ontology, pool),
+        extractor=extractor,
         encoder=encoder or load_encoder(plan.encoder, workers=plan.workers),
         ontology=ontology,
         phrases=phrases or phrase_writer(plan.phrases, plan.endpoint),
@@ -119,29 +122,12 @@ def build(
 
 
 def build_snapshot(addresses: Sequence[str], store: Path, *, encoder: Encoder, **options: Any) -> BuildReport:
-    """Build with an encoder that is loaded already.
-
-    :param options: ``extractor``, ``ontology``, ``phrases`` and ``progress`` as for :func:`build`; the others are fields of
-        :class:`~services.jobs.plans.BuildPlan`; one worker where left out.
-    :raises EgotoolsError: as :func:`build`.
+    """Build with an encoder that is loaded already, and other arguments of :func:`build`; the rest are fields of
+    :class:`~services.jobs.plans.BuildPlan`, one worker where left out.
     """
     parts = {name: options.pop(name) for name in ("extractor", "ontology", "phrases", "progress") if name in options}
     plan = BuildPlan(addresses=tuple(addresses), store=store, **{"workers": 1, **options})
     return build(plan, encoder=encoder, **parts)
-
-
-def _extractor(plan: BuildPlan, ontology: Ontology, pool: Callable[..., Executor] | None = None) -> Extractor:
-    if plan.extractor == "rules":
-        from ingest.extract.rules_extractor import RulesExtractor
-
-        return RulesExtractor(ontology, workers=plan.workers, pool=pool)
-    if plan.extractor == "llm":
-        from ingest.extract.llm_extractor import LlmExtractor
-
-        chat = open_chat(plan.endpoint, needed_by="the extractor llm")
-        return LlmExtractor(chat, ontology, cache=answer_cache(plan.store / _CACHE) if plan.cached else None)
-    problem = f"there is no extractor {plan.extractor!r}"
-    raise InvalidArgumentError(problem, subject="--extractor", remedy="Use rules or llm")
 
 
 def overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
@@ -153,25 +139,6 @@ def overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
 def as_read(tool: Tool) -> Tool:
     """Return a tool of a snapshot without what the build adds to its metadata."""
     return replace(tool, metadata={key: each for key, each in tool.metadata.items() if key not in _ADDED_BY_BUILD})
-
-
-@contextlib.contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Collect reference cycles rarely: a build makes millions of objects, nearly none in a cycle, and each collection visits all."""
-    before = gc.get_threshold()
-    gc.set_threshold(200_000, 20, 50)  # chosen, not tuned
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-class _Read(NamedTuple):
-    """The catalogue without hidden and quarantined tools, what the overlays declare, what was found."""
-
-    catalog: Catalog
-    applied: AppliedOverlays
-    examined: Examined
 
 
 @dataclass(slots=True, kw_only=True)
@@ -201,26 +168,46 @@ class _Build:
             if earlier is not None and (self.complete is None or not earlier.rejected_tools.all):
                 return earlier
         seconds: dict[str, float] = {}
-        with _rare_collections(), contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
+            stack.callback(gc.set_threshold, *gc.get_threshold())
+            # Chosen, not tuned: a build makes millions of objects, nearly none in a cycle, and each collection visits all.
+            gc.set_threshold(200_000, 20, 50)
             opened = stack.enter_context(ResultCache(file)) if plan.cached and file.is_file() else None
             documents = ReadCache(opened) if plan.cached else None
             with timed(seconds, "read"):
-                catalog, applied = self._read(documents)
+                catalog = read_catalog(
+                    plan.addresses,
+                    strict=plan.strict,
+                    progress=lambda address: self.progress(f"read {address}", 0, 0),
+                    cache=documents,
+                    complete=self.complete,
+                )
+                applied = apply_overlays(self.overlays, catalog.tools, self.ontology)
+                if not applied.tools:
+                    names = ", ".join(overlay.name for overlay in self.overlays)
+                    remedy = "Leave `hidden` out for some tools"
+                    raise CatalogError("every tool is hidden", subject=names, remedy=remedy)
             folder = stack.enter_context(staging_folder(store))
             kept = stack.enter_context(ResultCache(file)) if plan.cached else None
             if documents is not None and kept is not None:
                 documents.write(kept)
             tool_cache = ToolCache(kept, documents.digests if documents is not None else ())
             with timed(seconds, "examine"):
-                read = self._examined(catalog, applied, tool_cache)
+                examined = self._examined(applied.tools, tool_cache)
+                if examined.left_out or examined.kept:
+                    applied = apply_overlays(self.overlays, admitted(catalog.tools, examined), self.ontology)
+                catalog = replace(catalog, tools=applied.tools)
             seconds["read"] += seconds.pop("examine")
-            report = replace(self._write(read, folder, kept, tool_cache, seconds), findings=read.examined.report)
-            tool_cache.published(report.snapshot_id, read.catalog.tools)
+            report = replace(self._write(catalog, applied, folder, kept, tool_cache, seconds), findings=examined.report)
+            tool_cache.published(report.snapshot_id, catalog.tools)
             unfinished = report.phrases and (report.phrases.failed or report.phrases.stopped)
-            partial = report.findings.kept or (self.complete and read.catalog.unread) or unfinished
+            partial = report.findings.kept or (self.complete and catalog.unread) or unfinished
+            partial = partial or report.triples.tools_failed
             # A file that changed while it was read was read in a state that the key does not tell.
             if kept is not None and key is not None and not partial and key == self._key():
-                _remember(kept, key, read.catalog, report)
+                references = [(str(path), *state) for path, state in catalog.references]
+                entry = json.dumps({"report": report.to_json(), "references": references}, ensure_ascii=False)
+                kept.put(_MEMORY, key, entry.encode("utf-8", "surrogatepass"))
         keep_build_report(store, report)
         if plan.published:
             collect_after(store, plan.keep)
@@ -255,41 +242,47 @@ class _Build:
             known.append([document.address, document.namespace, *places, source, digest])
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
 
-    def _read(self, cache: ReadCache | None) -> tuple[Catalog, AppliedOverlays]:
-        """Read the documents, and apply the overlays.
+    def _examined(self, tools: tuple[Tool, ...], cache: ToolCache) -> Examined:
+        """Examine the tools against what the store published, found and released before.
 
-        :raises CatalogError: when the overlays hide every tool, and as :func:`read_catalog`.
+        The record is written before anything is published: a build that is cut off in between must not let a tool that it left out
+        pass for a new one in the next.
         """
-        plan = self.plan
-        catalog = read_catalog(
-            plan.addresses,
-            strict=plan.strict,
-            progress=lambda address: self.progress(f"read {address}", 0, 0),
+        store, whole = self.plan.store, True
+        try:  # as it was published, by somebody who is trusted: what is kept of it is published again
+            verify_snapshot(current_snapshot(store))
+        except EgotoolsError:
+            whole = False
+        published = _Published(store, whole=whole)
+        examined = examine(
+            tools,
+            self.plan.findings,
+            previous=published,
+            earlier=read_record(store),
+            approvals=read_approvals(store),
+            keep=whole,
+            unchanged=cache.unchanged(published.snapshot_id, tools),
             cache=cache,
-            complete=self.complete,
         )
-        applied = apply_overlays(self.overlays, catalog.tools, self.ontology)
-        if not applied.tools:
-            names = ", ".join(overlay.name for overlay in self.overlays)
-            raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
-        return catalog, applied
-
-    def _examined(self, catalog: Catalog, applied: AppliedOverlays, cache: ToolCache) -> _Read:
-        """Examine the tools, and apply the overlays again where some are left out."""
-        plan = self.plan
-        examined = _examine(applied.tools, plan.store, plan.findings, cache)
-        if examined.left_out or examined.kept:
-            applied = apply_overlays(self.overlays, admitted(catalog.tools, examined), self.ontology)
-        return _Read(replace(catalog, tools=applied.tools), applied, examined)
+        write_record(store, examined.record)
+        if examined.refused is not None:
+            raise examined.refused
+        return examined
 
     def _write(
-        self, read: _Read, folder: Path, cache: ResultCache | None, tool_cache: ToolCache, seconds: dict[str, float]
+        self,
+        catalog: Catalog,
+        applied: AppliedOverlays,
+        folder: Path,
+        cache: ResultCache | None,
+        tool_cache: ToolCache,
+        seconds: dict[str, float],
     ) -> BuildReport:
         """Extract, link, write and publish; the time of each stage is added to ``seconds``."""
         plan, progress = self.plan, self.progress
         encoder = CachedEncoder(self.encoder, cache, progress=lambda done, total: progress("encode", done, total))
         # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
-        tools = sorted(read.catalog.tools, key=lambda tool: tool.id)
+        tools = sorted(catalog.tools, key=lambda tool: tool.id)
         phrases: Mapping[str, Phrases] = {}
         written = PhraseReport() if self.phrases is not None or plan.phrases_file is not None else None
         with timed(seconds, "phrases"):
@@ -302,17 +295,16 @@ class _Build:
             self.ontology,
             self.extractor,
             cache=tool_cache,
-            declared=read.applied.declarations,
+            declared=applied.declarations,
             phrases=phrases,
-            aliases={name: source.aliases for source in named_sources(read.catalog) for name in source.namespaces},
+            aliases={name: source.aliases for source in named_sources(catalog) for name in source.namespaces},
             progress=progress,
         )
         if plan.strict and graph.failed:
-            problem, named = (
-                f"the extraction of {len(graph.failed)} tool(s) failed",
-                ", ".join(sorted(graph.failed)[:_NAMED]),
+            named, problem = sorted(graph.failed)[:_NAMED], f"the extraction of {len(graph.failed)} tool(s) failed"
+            raise CatalogError(
+                problem, subject=", ".join(named), remedy="Correct their documents, or build without --strict"
             )
-            raise CatalogError(problem, subject=named, remedy="Correct their documents, or build without --strict")
         seconds |= graph.seconds
         encoding = encoder.seconds
         with timed(seconds, "write"):
@@ -325,9 +317,9 @@ class _Build:
                 extractor=self.extractor.name,
                 abbreviations=graph.canonical.abbreviations,
                 created_by=f"egotools {version('egotools')}",
-                sources=named_sources(read.catalog),
+                sources=named_sources(catalog),
                 overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in self.overlays),
-                boosts=read.applied.declarations.boosts,
+                boosts=applied.declarations.boosts,
                 value_shapes=graph.value_shapes,
                 ranking=weights,
             )
@@ -341,12 +333,12 @@ class _Build:
         return make_report(
             snapshot_id=snapshot_id,
             folder=folder,
-            catalog=read.catalog,
+            catalog=catalog,
             build=graph,
             vectors_reused=encoder.reused,
             vectors_encoded=encoder.encoded,
             seconds=seconds,
-            overlay=overlay_report(self.overlays, read.applied, graph),
+            overlay=overlay_report(self.overlays, applied, graph),
             phrases=written,
             weights=told,
         )
@@ -359,18 +351,9 @@ def _version(library: str) -> str:
         return ""
 
 
-def _remember(cache: ResultCache, key: str, catalog: Catalog, report: BuildReport) -> None:
-    """Remember which snapshot a build made, unless an extraction failed."""
-    if not report.triples.tools_failed:
-        entry = {"report": report.to_json(), "references": [(str(path), *state) for path, state in catalog.references]}
-        cache.put(_MEMORY, key, json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-
-
 def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport | None:
-    """Publish the snapshot that the same build made before; None where it must be made again: there was none, a file that a document
-    refers to has changed, or the snapshot is damaged or gone.
-
-    :returns: the report of then, in which everything is reused, with the seconds that this took.
+    """Publish the snapshot that the same build made before, and return its report, in which everything is reused, with the seconds that
+    this took; None where it must be made again: there was none, a file that a document refers to has changed, or the snapshot is damaged.
     """
     started = now()
     stored = cache.get(_MEMORY, key)
@@ -381,7 +364,14 @@ def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport
     except (ValueError, KeyError, TypeError, InvalidArgumentError):
         return None
     folder = plan.store / SNAPSHOTS / report.snapshot_id
-    if not all(map(is_unchanged, references, references.values())) or not _is_built(folder):
+    if not all(map(is_unchanged, references, references.values())):
+        return None
+    try:
+        manifest = read_manifest(folder)
+        verify_listing(folder, manifest)
+    except EgotoolsError:
+        return None
+    if any(file_state(folder / name).digest != file.sha256 for name, file in manifest.files.items()):
         return None
     if plan.published:
         publish_again(plan.store, report.snapshot_id, signing_key=plan.signing_key or signing_key_file())
@@ -390,55 +380,9 @@ def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport
     return replace(report, folder=folder, reused=reused, seconds={"unchanged": round(now() - started, 3)})
 
 
-def _is_built(folder: Path) -> bool:
-    """Whether the folder has every file of its manifest, with its content, and no other."""
-    try:
-        manifest = read_manifest(folder)
-        verify_listing(folder, manifest)
-    except EgotoolsError:
-        return False
-    return all(file_state(folder / name).digest == file.sha256 for name, file in manifest.files.items())
-
-
-def _examine(tools: tuple[Tool, ...], store: Path, policy: str, cache: ToolCache) -> Examined:
-    """Examine the tools of a build against what the store published, found and released before.
-
-    The record is written before anything is published: a build that is cut off in between must not let a tool that it left out
-    pass for a new one in the next.
-
-    :raises CatalogError: under ``refuse``, for a severe finding that was not approved; under ``quarantine``, when no tool is left.
-    """
-    whole = _is_whole(store)
-    published = _Published(store, whole=whole)
-    examined = examine(
-        tools,
-        policy,
-        previous=published,
-        earlier=read_record(store),
-        approvals=read_approvals(store),
-        keep=whole,
-        unchanged=cache.unchanged(published.snapshot_id, tools),
-        cache=cache,
-    )
-    write_record(store, examined.record)
-    if examined.refused is not None:
-        raise examined.refused
-    return examined
-
-
-def _is_whole(store: Path) -> bool:
-    """Whether the published snapshot is as it was published, by somebody who is trusted: what is kept of it is published again."""
-    try:
-        verify_snapshot(current_snapshot(store))
-    except EgotoolsError:
-        return False
-    return True
-
-
 class _Published(Mapping[str, Tool]):
-    """The tools of the published snapshot, as they were read, by id; none where there is no snapshot, or one that cannot be read.
-
-    :param whole: whether it is as it was published: then each is decoded when it is asked for.
+    """The tools of the published snapshot, as they were read, by id; none where there is no snapshot, or one that cannot be read. Of one that
+    is as it was published, each is decoded when it is asked for.
     """
 
     def __init__(self, store: Path, *, whole: bool) -> None:
@@ -484,9 +428,8 @@ def _tuned_snapshot(store: Path) -> str:
 
 
 def _weights(store: Path, tuned: str) -> tuple[RankingSection | None, str]:
-    """The tuned weights that a build keeps (None: the shipped ones), and where they come from, in a sentence.
-
-    :param tuned: the id that :func:`_tuned_snapshot` gave.
+    """The tuned weights that a build keeps (None: the shipped ones), and where they come from, in a sentence; ``tuned`` is the id that
+    :func:`_tuned_snapshot` gave.
     """
     if not tuned:
         return None, ""

@@ -22,10 +22,8 @@ def cache_folder(name: str) -> Path:
 
 
 def integrated_store(folder: Path | None = None) -> Path:
-    """Return a store with the integrated tools of ``egotools solve``; where the folder has none, it is built, which takes some seconds.
-
-    :param folder: of such stores; the user's cache folder where None.
-    :raises StorageError: when it cannot be written.
+    """Return a store with the integrated tools of ``egotools solve``, in a folder or the user's cache; where that has none, it is built, which
+    takes some seconds. StorageError when it cannot be written.
     """
     from planners.calls.sandbox import Sandbox
     from planners.kgot.tools.task_files import TaskFiles
@@ -43,12 +41,7 @@ def shipped_store(folder: Path | None = None) -> Path:
 
 
 def _cached_store(documents: str, folder: Path, address: Path | None = None, *, name: str = "") -> Path:
-    """Return a store with documents.
-
-    :param documents: the text of all of them: another one is another store.
-    :param folder: of such stores.
-    :param address: where they are; None: the text is one document, of that name.
-    """
+    """Return a store with documents, whose text is ``documents``: another one is another store. Without their address it is one, of that name."""
     key = hashlib.sha256(f"{version('egotools')}\n{documents}".encode()).hexdigest()[:16]
     store = folder / key
     if (store / "CURRENT").exists():

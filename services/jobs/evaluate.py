@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from eval.compare import Comparison, compare
@@ -31,25 +32,17 @@ _PAGE = "report.html"
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """The result.
-
-    :param page: the first page of the report; one of ``files``.
-    :param failed: runs that ended before their last request.
-    :param notes: on requests that were left out, a sentence each.
-    """
+    """The result."""
 
     summary: Summary
-    page: Path
+    page: Path  # the first page of the report; one of ``files``
     files: tuple[Path, ...]
-    failed: tuple[Run, ...]
-    notes: tuple[str, ...]
+    failed: tuple[Run, ...]  # runs that ended before their last request
+    notes: tuple[str, ...]  # on requests that were left out, a sentence each
 
 
 def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
-    """Send every request to every system, one system after the other, and write the report.
-
-    :raises EgotoolsError: for every error that would make the measures invalid, before the first request is sent.
-    """
+    """Send every request to every system, one after the other, and write the report. What would make the measures invalid is raised before."""
     measured, engine, baseline = _measured(plan, progress, load_encoder)
     progress("figures", 0, 0)
     cutoffs = [cutoff for cutoff in CUTOFFS if cutoff <= plan.k]
@@ -75,11 +68,7 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
 def measure_systems(
     plan: EvaluationPlan, progress: Progress, *, load: Callable[[str], Encoder] = load_encoder
 ) -> MeasuredSet:
-    """:func:`evaluate` without the report: nothing is drawn, and no failed request is looked into.
-
-    :param load: returns the encoder of the snapshot.
-    :raises EgotoolsError: as there.
-    """
+    """:func:`evaluate` without the report, with what loads the encoder of the snapshot: nothing is drawn, and no failed request looked into."""
     return _measured(plan, progress, load)[0]
 
 
@@ -115,28 +104,11 @@ def _measured(
         raise InvalidArgumentError(problem, subject="--baseline", remedy=remedy)
     baseline = plan.baseline or (_BASELINE if _BASELINE in names else names[0])
     progress("tool graph", 0, 0)
-    graph = graph_quality(
-        snapshot,
-        gold_edges=plan.gold_edges,
-        queries=queries if queries.queries else None,
-    )
-    runs: list[Run] = []
-    for system, asked in systems:
-        run = run_system(
-            system,
-            queries,
-            plan.out,
-            snapshot_id=snapshot.id,
-            k=plan.k,
-            timeout_s=plan.timeout_s,
-            progress=progress,
-            known=known,
-            asked=asked,
-        )
-        runs.append(run)
+    graph = graph_quality(snapshot, gold_edges=plan.gold_edges, queries=queries if queries.queries else None)
+    run = partial(run_system, snapshot_id=snapshot.id, k=plan.k, timeout_s=plan.timeout_s, known=known)
     measured = MeasuredSet(
         queries=queries,
-        runs=tuple(runs),
+        runs=tuple(run(each, queries, plan.out, progress=progress, asked=asked) for each, asked in systems),
         tools=snapshot.tool_count,
         snapshot_id=snapshot.id,
         missing_gold=missing,
@@ -168,8 +140,7 @@ def _asked(plan: EvaluationPlan) -> dict[str, list[str]]:
 def compare_results(before: Path, after: Path) -> Comparison:
     """Compare two folders of results, or two folders that contain folders of results.
 
-    :raises NotFoundError: when a folder has no results.
-    :raises DocumentError: when they are damaged.
+    :raises NotFoundError: when a folder has no results; DocumentError when they are damaged.
     :raises InvalidArgumentError: when the two have no set, or no system, in common.
     """
     return compare(_results(before), _results(after))

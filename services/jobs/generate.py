@@ -31,40 +31,27 @@ _CONCURRENCY = 4  # calls to a chat model at the same time
 
 @dataclass(kw_only=True)
 class Further:
-    """The requests beside those of the six classes.
+    """The requests beside those of the six classes, by the file that was asked for."""
 
-    :param made: map from file to number of requests, for the files that were asked for; ``wanted`` likewise.
-    :param reasons: map from file to what was left out, one sentence each.
-    :param absent: the kinds of requests that no tool serves for which nothing was found, one sentence each.
-    """
-
-    made: dict[str, int] = field(default_factory=dict)
+    made: dict[str, int] = field(default_factory=dict)  # number of requests
     wanted: dict[str, int] = field(default_factory=dict)
-    reasons: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    absent: tuple[str, ...] = ()
+    reasons: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what was left out, one sentence each
+    absent: tuple[str, ...] = ()  # kinds of requests that no tool serves for which nothing was found, one sentence each
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """The result.
-
-    :param figures: the figures of the report.
-    :param report: the file of the report.
-    :param stopped: the error that ended the generation early, or None. Everything written before is kept.
-    """
+    """The result."""
 
     figures: RunFigures
     further: Further
     report: Path
-    stopped: EgotoolsError | None
+    stopped: EgotoolsError | None  # what ended the generation early; everything written before is kept
 
 
 def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
-    """Generate requests from the tools of a snapshot, and write them with their report.
-
-    :raises InvalidArgumentError: for an invalid option, before anything is written.
-    :raises CatalogError: when no request could be made; the report has the reasons.
-    :raises EgotoolsError: for an error before the first request is written.
+    """Generate requests from the tools of a snapshot, and write them with their report. An invalid option is refused before anything is
+    written; CatalogError when no request could be made.
     """
     wanted = equal_mix(plan.per_class) if plan.mix is None else read_mix(plan.mix, plan.per_class)
     models = _models(plan)
@@ -88,13 +75,35 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     return Generation(figures=figures, further=further, report=report, stopped=made.stopped or stopped)
 
 
-def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:
-    """The models that write and read back; none for templates.
+def _steps(
+    catalogue: ProfiledCatalogue, models: Mapping[str, ChatModel], encoder: Encoder, cache: ResultCache
+) -> Steps:
+    cached = CachedEncoder(encoder, cache)
+    if not models:
+        return Steps(writer=TemplateWriter(catalogue), reader=None, encoder=cached)
+    return Steps(
+        writer=ModelWriter(catalogue, models["writer"], cache),
+        reader=BlindReader(catalogue, models["reader"], cache),
+        encoder=cached,
+        concurrency=_CONCURRENCY,
+    )
 
-    :raises InvalidArgumentError: for an option that the generator does not take, or one that it needs and lacks.
-    """
-    if plan.generator == "template":
-        _refuse_model_options(plan)
+
+def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:
+    """The models that write and read back; none for templates."""
+    if plan.generator == "template":  # the URL may come from the environment
+        given = {
+            "--recording": plan.recording,
+            "--reader-model": plan.reader_model,
+            "--max-calls": plan.max_calls,
+            "--llm-model": plan.endpoint.model,
+            "--llm-max-tokens": plan.endpoint.max_tokens,
+            "--llm-max-usd": plan.endpoint.max_usd,
+            "--llm-usd-per-1k": plan.endpoint.usd_per_1k,
+        }
+        if option := next((option for option, value in given.items() if value), ""):
+            problem, remedy = "the generator template uses no chat model", f"Add --generator llm, or leave out {option}"
+            raise InvalidArgumentError(problem, subject=option, remedy=remedy)
         return {}
     if plan.generator != "llm":
         problem = f"there is no generator {plan.generator!r}"
@@ -112,41 +121,8 @@ def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:
     return LimitedChat.sharing(plan.max_calls, writer=writer, reader=reader)
 
 
-def _refuse_model_options(plan: DatagenPlan) -> None:
-    """Refuse options that only a chat model heeds; the URL may come from the environment, so it is none of them."""
-    given = {
-        "--recording": plan.recording,
-        "--reader-model": plan.reader_model,
-        "--max-calls": plan.max_calls,
-        "--llm-model": plan.endpoint.model,
-        "--llm-max-tokens": plan.endpoint.max_tokens,
-        "--llm-max-usd": plan.endpoint.max_usd,
-        "--llm-usd-per-1k": plan.endpoint.usd_per_1k,
-    }
-    if option := next((option for option, value in given.items() if value), ""):
-        problem, remedy = "the generator template uses no chat model", f"Add --generator llm, or leave out {option}"
-        raise InvalidArgumentError(problem, subject=option, remedy=remedy)
-
-
-def _steps(
-    catalogue: ProfiledCatalogue, models: Mapping[str, ChatModel], encoder: Encoder, cache: ResultCache
-) -> Steps:
-    cached = CachedEncoder(encoder, cache)
-    if not models:
-        return Steps(writer=TemplateWriter(catalogue), reader=None, encoder=cached)
-    return Steps(
-        writer=ModelWriter(catalogue, models["writer"], cache),
-        reader=BlindReader(catalogue, models["reader"], cache),
-        encoder=cached,
-        concurrency=_CONCURRENCY,
-    )
-
-
 def _write_further(plan: DatagenPlan, made: RunResult, steps: Steps) -> tuple[Further, EgotoolsError | None]:
-    """Write the further requests that a plan asks for; a file of an earlier run that it does not ask for is removed.
-
-    The error of a model that stopped the long tasks is returned: everything before is written.
-    """
+    """Write the further requests of a plan, remove a file that it does not ask for, and return the error that stopped the long tasks."""
     wanted = {_UNANSWERABLE: plan.unanswerable, _LONG_TASKS: plan.long}
     for name in (name for name, count in wanted.items() if not count):
         with disk_errors(plan.out):

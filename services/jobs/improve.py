@@ -24,7 +24,7 @@ from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.publish_version import publish_learned, publish_reweighted
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.plans import DEFAULT_KEEP, LearningPlan, TuningPlan
-from services.outcomes import Outcome, read_outcomes
+from services.outcomes import read_outcomes
 
 _log = logging.getLogger(__name__)
 NOT_BETTER = 15
@@ -33,10 +33,7 @@ NOT_BETTER = 15
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """The tuned snapshot, the id of the one published in its place (or empty), the weights that serve now, and what was found.
-
-    :param tuning: None after a rollback.
-    """
+    """The tuned snapshot, the id published in its place (or empty), the weights that serve now, and what was found (not after a rollback)."""
 
     snapshot_id: str
     published_id: str
@@ -59,10 +56,7 @@ class Tuned:
 
 
 def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
-    """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better on held-out ones.
-
-    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
-    """
+    """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better on held-out ones; nothing on errors."""
     if plan.labels is None:
         remedy = "Name labelled requests, or go back to the shipped weights with --rollback"
         raise InvalidArgumentError("nothing is given to tune on", subject="--on", remedy=remedy)
@@ -82,16 +76,12 @@ def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
         progress("publish", 0, 0)
         section = ranking_section(RankingWeights(**tuning.found))
         tuned = replace(_reweighted(snapshot, section, plan, replaces), tuning=tuning)
-    _keep(store, f"{snapshot.id}.tuning.json", tuned.to_json())
+    keep_report(store, f"{snapshot.id}.tuning.json", json.dumps(tuned.to_json(), ensure_ascii=False, indent=1) + "\n")
     return tuned
 
 
 def roll_back_weights(plan: TuningPlan) -> Tuned:
-    """Publish the content of a snapshot with the shipped ranking weights, atomically.
-
-    :raises NotFoundError: when the snapshot has the shipped weights.
-    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
-    """
+    """Publish the content of a snapshot with the shipped ranking weights, atomically; NotFoundError when it has those."""
     replaces = published_id(_target_store(plan))
     snapshot = open_snapshot(plan.snapshot)
     if snapshot.manifest.ranking is None:
@@ -132,26 +122,15 @@ def _published(snapshot: Snapshot, store: Path, published: str) -> None:
     collect_after(store, DEFAULT_KEEP)
 
 
-def _keep(store: Path, name: str, report: dict[str, Any]) -> None:
-    keep_report(store, name, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """What came of learning.
+    """What came of learning."""
 
-    :param snapshot_id: the snapshot that was published before.
-    :param published: id of the new version; empty where nothing is published.
-    :param learning: None where the learned part was only removed.
-    :param damaged: lines of the log that cannot be read.
-    :param unknown: sessions without any tool that the catalogue has.
-    """
-
-    snapshot_id: str
-    published: str
-    learning: Learning | None
-    damaged: int = 0
-    unknown: int = 0
+    snapshot_id: str  # that was published before
+    published: str  # id of the new version; empty where nothing is published
+    learning: Learning | None  # None where the learned part was only removed
+    damaged: int = 0  # lines of the log that cannot be read
+    unknown: int = 0  # sessions without any tool that the catalogue has
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form, printed by ``--json`` and kept in the store."""
@@ -175,10 +154,7 @@ class Learned:
 
 
 def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
-    """Learn from the outcomes of a store and from files, and publish what was learned if held-out sessions are answered better.
-
-    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
-    """
+    """Learn from the outcomes of a store and from files, and publish it if held-out sessions are answered better; nothing on errors."""
     store, key = plan.store, plan.signing_key
     if (store / MANIFEST).is_file():
         remedy = "Name the store that it is in"
@@ -193,7 +169,18 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
     engine = open_engine(store, allowed_models=plan.allowed_models)
     snapshot = engine.snapshot
     outcomes, damaged = read_outcomes(plan.outcomes or store / "outcomes")
-    sessions = [_session(each) for each in outcomes if each.succeeded is not False]
+    sessions = [
+        Session(
+            id=each.key,
+            tools=tuple(dict.fromkeys(each.used)),
+            time=float(each.time),
+            reporter=each.reporter,
+            query=each.query,
+            terms=each.terms,
+        )
+        for each in outcomes
+        if each.succeeded is not False
+    ]
     sessions += [session for path in plan.logs for session in read_usage_log(path)]
     known = known_sessions(sessions, _tools_of(snapshot))
     learning = learn(known, snapshot, engine.encoder, min_reporters=plan.min_reporters, k=plan.k, progress=progress)
@@ -203,16 +190,6 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
         _published(snapshot, store, published)
     unknown = len(sessions) - len(known)
     result = Learned(snapshot_id=snapshot.id, published=published, learning=learning, damaged=damaged, unknown=unknown)
-    _keep(store, f"{snapshot.id}.learning.json", result.to_json())
+    text = json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n"
+    keep_report(store, f"{snapshot.id}.learning.json", text)
     return result
-
-
-def _session(found: Outcome) -> Session:
-    return Session(
-        id=found.key,
-        tools=tuple(dict.fromkeys(found.used)),
-        time=float(found.time),
-        reporter=found.reporter,
-        query=found.query,
-        terms=found.terms,
-    )

@@ -84,10 +84,7 @@ class ChatEndpoint:
         return replace(self, model=name, base_url=f"http{url}" if at else self.base_url)
 
     def check_pair(self) -> None:
-        """Refuse an address or a model that stands alone; the address of ``OPENAI_BASE_URL`` may.
-
-        :raises InvalidArgumentError: naming the option that is missing.
-        """
+        """Refuse an address or a model that stands alone, naming what is missing; the address of ``OPENAI_BASE_URL`` may."""
         url = self.base_url if self.base_url != os.environ.get("OPENAI_BASE_URL") else ""
         for option, given, other, beside in (
             ("--llm-url", url, "--llm-model", self.model),
@@ -111,12 +108,9 @@ class ChatEndpoint:
 def open_chat(
     endpoint: ChatEndpoint, *, needed_by: str, budget: Budget | None = None, policy: RetryPolicy | None = None
 ) -> ChatModel:
-    """Return the chat model at an OpenAI-compatible endpoint.
+    """Return the chat model at an OpenAI-compatible endpoint, with the endpoint's own budget and the usual retries unless given others.
 
-    :param needed_by: what needs the model, for the error.
-    :param budget: shared with other models; that of the endpoint where None.
-    :param policy: retries of failed attempts; the usual ones where None.
-    :raises InvalidArgumentError: when the address or the model is missing.
+    :raises InvalidArgumentError: when the address or the model is missing, naming what needs it (``needed_by``).
     :raises MissingExtraError: when the extra ``llm`` is not installed.
     """
     for option, value in (("--llm-url", endpoint.base_url), ("--llm-model", endpoint.model)):
@@ -130,10 +124,7 @@ def open_chat(
 
 
 def phrase_writer(address: str, endpoint: ChatEndpoint) -> ChatModel | None:
-    """Return the chat model that ``openai:MODEL@BASE_URL`` names, under the budget of an endpoint; None for an empty address.
-
-    :raises InvalidArgumentError: for another address.
-    """
+    """Return the chat model that ``openai:MODEL@BASE_URL`` names, under the budget of an endpoint; None for an empty address."""
     if not address:
         return None
     model, _, base_url = address.removeprefix("openai:").rpartition("@")

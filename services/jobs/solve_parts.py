@@ -57,10 +57,7 @@ class SolvePlan:
     settings: KgotSettings = field(default_factory=KgotSettings)
 
     def require_model(self) -> None:
-        """Check that a model is named.
-
-        :raises InvalidArgumentError: when none is.
-        """
+        """Check that a model is named."""
         if not self.endpoint.model:
             problem = "a task is solved by a model, and none is named"
             remedy = (
@@ -72,53 +69,48 @@ class SolvePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveTools:
-    """Where tools are found, and how they are called.
+    """Where tools are found, and how they are called."""
 
-    :param client: of the catalogue.
-    :param own: of the catalogue of the integrated tools; None where the first has them.
-    :param ask: who is asked before a call that may change something.
-    """
-
-    client: AsyncClient
-    own: AsyncClient | None
+    client: AsyncClient  # of the catalogue
+    own: AsyncClient | None  # of the catalogue of the integrated tools; None where the first has them
     access: ToolAccess
-    ask: Ask
+    ask: Ask  # who is asked before a call that may change something
 
 
 @contextlib.asynccontextmanager
 async def open_solve_parts(
-    plan: SolvePlan,
-    tools: SolveTools,
-    task: KgotTask,
-    journal: RunJournal,
-    *,
-    budget: Budget | None = None,
+    plan: SolvePlan, tools: SolveTools, task: KgotTask, journal: RunJournal, *, budget: Budget | None = None
 ) -> AsyncIterator[SolveParts]:
-    """Open what a run works with.
-
-    :param budget: shared by several runs; one of this run where None.
-    :raises EgotoolsError: when a file, the store or a model cannot be opened.
-    :raises ClientError: when the server does not answer.
-    """
+    """Open what a run works with; several may share a budget. EgotoolsError and ClientError when a part cannot be opened or does not answer."""
     plan.require_model()
     budget, settings = budget or plan.endpoint.budget(), plan.settings
     chat = tool_chat = open_chat(plan.endpoint, needed_by="a run by a model", budget=budget, policy=MODEL_RETRIES)
     if plan.tool_model:
         other = replace(plan.endpoint.of(plan.tool_model), max_tokens=0, max_usd=0.0)
         tool_chat = open_chat(other, needed_by="--tool-model", budget=budget, policy=MODEL_RETRIES)
+    vision = None
+    if plan.vision_model:
+        endpoint, key = plan.endpoint.of(plan.vision_model), os.environ.get("OPENAI_API_KEY", "")
+        where = {"base_url": endpoint.base_url, "api_key": key}
+        vision = OpenAIEndpoint(endpoint.model, **where, timeout_s=_VISION_S, policy=MODEL_RETRIES)
     header = header_of(journal, RunHeader)
     marks = FenceMarks(bytes.fromhex(header.fence_key) if header is not None else b"")
     async with contextlib.AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="egotools-solve-"))
         files, sandbox = TaskFiles(task.files, Path(folder)), Sandbox()
         await files.unpack_again(journal)
-        models = ToolModels(chat=tool_chat, vision=_vision(plan), budget=budget)
+        models = ToolModels(chat=tool_chat, vision=vision, budget=budget)
         web = WebTools(plan.search, allowed_networks=tools.access.allowed_networks)
         own = standard_tools(files, sandbox, models=models, web=web)
         await own.ready()
         graph = await stack.enter_async_context(open_graph(plan.graph, sandbox))
         if graph.language == "python" and settings.retrieve != "direct":
-            await _check_isolation(sandbox)
+            try:  # before a model is asked
+                await sandbox.check()
+            except IsolationError as error:
+                problem = f"a graph in memory is asked by Python, which cannot be isolated here: {error.problem}"
+                remedy = f"{error.remedy}; or take a store that needs no Python: --graph rdf"
+                raise IsolationError(problem, subject=error.subject, remedy=remedy) from None
         finder: Finder = ToolFinder(tools.client, k=settings.tools)
         if tools.own is not None:  # what a catalogue has under the id of an integrated tool is left out
             second = ToolFinder(tools.own, k=min(_OWN_SHARE, settings.tools))
@@ -136,24 +128,3 @@ async def open_solve_parts(
             about={"graph": plan.graph.partition(":")[0]},
             marks=marks,
         )
-
-
-def _vision(plan: SolvePlan) -> OpenAIEndpoint | None:
-    if not plan.vision_model:
-        return None
-    endpoint, key = plan.endpoint.of(plan.vision_model), os.environ.get("OPENAI_API_KEY", "")
-    where = {"base_url": endpoint.base_url, "api_key": key}
-    return OpenAIEndpoint(endpoint.model, **where, timeout_s=_VISION_S, policy=MODEL_RETRIES)
-
-
-async def _check_isolation(sandbox: Sandbox) -> None:
-    """Check that a graph in memory can be asked, before a model is.
-
-    :raises IsolationError: when Python cannot be isolated here.
-    """
-    try:
-        await sandbox.check()
-    except IsolationError as error:
-        problem = f"a graph in memory is asked by Python, which cannot be isolated here: {error.problem}"
-        remedy = f"{error.remedy}; or take a store that needs no Python: --graph rdf"
-        raise IsolationError(problem, subject=error.subject, remedy=remedy) from None

@@ -7,7 +7,7 @@ columns that say where a node or an edge comes from, or that no edge of a type f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.cached_store import cache_folder
 
 if TYPE_CHECKING:
-    import networkx as nx
+    pass
 
 _LAYOUT = 4
 """Of the files: part of their names; it changes with what this module makes of the same snapshot."""
@@ -41,27 +41,21 @@ _EDGE_COLUMNS: Mapping[str, ColumnType] = {
 
 
 def tool_graph_file(store: Path, folder: Path | None = None) -> Path:
-    """Return the file of a store's published snapshot.
+    """Return the file of a store's published snapshot, in a folder of such files (the user's cache where None).
 
-    :param folder: of such files; the user's cache folder where None.
-    :raises NotFoundError: when the store has no published snapshot.
-    :raises SnapshotError: when it cannot be used.
+    :raises NotFoundError: when the store has no published snapshot; SnapshotError when it cannot be used.
     :raises StorageError: when the file cannot be written.
     """
     folder = folder or cache_folder("tool-graphs")
     published = current_snapshot(store)
-    known = _file(folder, published.name)
+    known = folder / f"{published.name}-{_LAYOUT}.lbdb"
     if published != store and known.exists():  # it is not read and checked once more
         return known
     snapshot = open_snapshot(store)
     try:
-        return load_once(_file(folder, snapshot.manifest.snapshot_id), lambda: _tables(snapshot))
+        return load_once(folder / f"{snapshot.manifest.snapshot_id}-{_LAYOUT}.lbdb", lambda: _tables(snapshot))
     finally:
         snapshot.release()
-
-
-def _file(folder: Path, snapshot_id: str) -> Path:
-    return folder / f"{snapshot_id}-{_LAYOUT}.lbdb"
 
 
 def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable]]:
@@ -74,22 +68,17 @@ def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable
         by_type[row["type"]].append([*(row[column] for column in _NODE_COLUMNS), effects.get(node)])
     columns = (*_NODE_COLUMNS.items(), ("effect", "string"))
     nodes = [NodeTable(type=kind, columns=columns, key="key", rows=rows) for kind, rows in by_type.items()]
-    return nodes, [each for name in relations(graph) for each in _relationships(graph, name, type_of)]
-
-
-def _relationships(graph: nx.MultiDiGraph[str], name: str, type_of: Mapping[str, str]) -> Iterator[RelationshipTable]:
-    """Yield a table for each pair of types; all have the columns that any of them fills."""
-    pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in edge_rows(graph, name):
-        pairs[type_of[row["head"]], type_of[row["tail"]]].append(row)
-    rows = [row for of in pairs.values() for row in of]
-    filled = [column for column in _EDGE_COLUMNS if any(row[column] not in ("", None) for row in rows)]
-    columns = tuple((column, _EDGE_COLUMNS[column]) for column in filled)
-    for (source, target), of in pairs.items():
-        cells = list(_cells(of, ["head", "tail", *filled]))
-        yield RelationshipTable(type=name, source_type=source, target_type=target, columns=columns, rows=cells)
-
-
-def _cells(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[list[object]]:
-    for row in rows:
-        yield [None if row[column] == "" else row[column] for column in columns]
+    edges = []
+    for name in relations(graph):  # a table for each pair of types; all have the columns that any of them fills
+        pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+        for row in edge_rows(graph, name):
+            pairs[type_of[row["head"]], type_of[row["tail"]]].append(row)
+        every = [row for of in pairs.values() for row in of]
+        filled = [column for column in _EDGE_COLUMNS if any(row[column] not in ("", None) for row in every)]
+        typed = tuple((column, _EDGE_COLUMNS[column]) for column in filled)
+        for (source, target), of in pairs.items():
+            cells = [[None if row[each] == "" else row[each] for each in ("head", "tail", *filled)] for row in of]
+            edges.append(
+                RelationshipTable(type=name, source_type=source, target_type=target, columns=typed, rows=cells)
+            )
+    return nodes, edges

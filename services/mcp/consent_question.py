@@ -29,6 +29,7 @@ ASKED_IN: ContextVar[tuple[ServerRequestContext[Any, Any], types.CallToolRequest
 QUESTION_S = 300.0
 """Seconds in which a user may answer; then the question is forgotten."""
 _KEY = "consent"
+_HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 _MAX_SHOWN = 20_000
 _MAX_PLACE = 300
 _MOST_OPEN, _MOST_OPEN_OF_ONE = 1_000, 8
@@ -53,30 +54,50 @@ class _Open(NamedTuple):
 
 
 class ConsentQuestions:
-    """Questions to the users of clients. Each answer is for one call, with exactly the arguments that were shown.
-
-    :param access: says where a call goes.
-    """
+    """Questions to the users of clients. Each answer is for one call, with exactly the arguments that were shown."""
 
     def __init__(self, access: ToolAccess) -> None:
-        self._access = access
+        self._access = access  # says where a call goes
         self._open: dict[str, _Open] = {}
 
     async def ask(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
         """Return whether the user allows a call.
 
-        :raises PermissionDeniedError: when the client cannot ask, or the arguments are too long to be shown.
-        :raises OverloadedError: when eight questions to the caller's users are open.
+        :raises PermissionDeniedError: when the client cannot ask, or the arguments are too long; OverloadedError: when eight are open.
         :raises InputNeeded: when the client asks, and sends its request again.
         """
         context, params = ASKED_IN.get()
-        if not _can_ask(context):
+        is_modern, capabilities = (
+            context.protocol_version in MODERN_PROTOCOL_VERSIONS,
+            context.session.client_capabilities,
+        )
+        elicitation = capabilities.elicitation if capabilities is not None else None
+        has_form = elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+        if not has_form or not (is_modern or context.session.can_send_request):
             raise _refused(tool, "the call needs the consent of a user, and this client cannot ask one", _ALLOWING)
-        text = _text(tool, arguments, _place(tool, self._access))
+        shown = json.dumps(dict(arguments), ensure_ascii=False, indent=2)
+        head = f"Allow this call? It may change something.\n\nTool: {_short(tool.id)}\nCall: {self._place(tool)}"
+        text = f"{head}\nArguments: {shown}"
+        if len(text) > _MAX_SHOWN:
+            problem = f"the arguments are too long to be shown to a user ({len(shown):,} characters)"
+            raise _refused(tool, problem, f"Give shorter ones. {_ALLOWING}")
+        # An invisible or reordering character as its escape: what a user sees is what is sent.
+        hidden = {each for each in text if unicodedata.category(each) in _HIDDEN and each != "\n"}
+        text = text.translate({ord(each): f"\\u{ord(each):04x}" for each in hidden})
         question = types.ElicitRequest(params=types.ElicitRequestFormParams(message=text, requested_schema=_NO_FIELDS))
-        caller, digest = McpCaller.of(context).key, _digest(tool, arguments)
-        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return self._answered(params, question, caller, digest)
+        exact = json.dumps([tool.id, repr(tool.call), dict(arguments)], sort_keys=True)
+        caller, digest = McpCaller.of(context).key, hashlib.sha256(exact.encode()).hexdigest()
+        if is_modern:
+            state = params.request_state  # unsealed: it is of this server, for this caller, tool name and arguments
+            known = self._open.pop(state, None) if state is not None else None
+            if known is not None and known.digest == digest and known.until_s > time.monotonic():
+                given = (params.input_responses or {}).get(_KEY)
+                return isinstance(given, types.ElicitResult) and given.action == "accept"
+            for asked, other in list(self._open.items()):
+                if (other.caller, other.digest) == (caller, digest):  # the same call once more takes its place
+                    del self._open[asked]
+            state = self._opened(caller, digest)
+            raise InputNeeded(types.InputRequiredResult(input_requests={_KEY: question}, request_state=state))
         state = self._opened(caller, digest)
         try:
             answer = await context.session.send_request(
@@ -91,20 +112,6 @@ class ConsentQuestions:
             self._open.pop(state, None)
         return answer.action == "accept"
 
-    def _answered(
-        self, params: types.CallToolRequestParams, question: types.ElicitRequest, caller: str, digest: str
-    ) -> bool:
-        state = params.request_state  # unsealed: it is of this server, for this caller, tool name and arguments
-        known = self._open.pop(state, None) if state is not None else None
-        if known is not None and known.digest == digest and known.until_s > time.monotonic():
-            answer = (params.input_responses or {}).get(_KEY)
-            return isinstance(answer, types.ElicitResult) and answer.action == "accept"
-        for asked, other in list(self._open.items()):
-            if (other.caller, other.digest) == (caller, digest):  # the same call once more takes its place
-                del self._open[asked]
-        state = self._opened(caller, digest)
-        raise InputNeeded(types.InputRequiredResult(input_requests={_KEY: question}, request_state=state))
-
     def _opened(self, caller: str, digest: str) -> str:
         """Keep a question until it is answered or its time is over; return its random name."""
         now = time.monotonic()
@@ -118,30 +125,21 @@ class ConsentQuestions:
         self._open[state] = _Open(caller, digest, now + QUESTION_S)
         return state
 
-
-def _can_ask(context: ServerRequestContext[Any, Any]) -> bool:
-    capabilities = context.session.client_capabilities
-    elicitation = capabilities.elicitation if capabilities is not None else None
-    if elicitation is None or (elicitation.form is None and elicitation.url is not None):
-        return False
-    return context.protocol_version in MODERN_PROTOCOL_VERSIONS or context.session.can_send_request
-
-
-def _place(tool: Tool, access: ToolAccess) -> str:
-    """Return what is called and where, in a line: of a document's texts, and cut."""
-    call = tool.call
-    if call.protocol == "python":
-        return _short(f"function {call.operation}")
-    if call.protocol == "mcp":
-        address = access.sessions.get(call.session, access.sessions.get(""))
-        over_http = address is not None and address.session.startswith("mcp+")
-        place = f", {_origin(address.session.removeprefix('mcp+'))}" if address is not None and over_http else ""
-        return _short(f"tool {call.operation} of the MCP server {call.session or 'without a name'}{place}")
-    try:
-        place = _origin(base_url(call, access.server_of(tool)))
-    except ToolRequestError:  # which the call then says
-        place = "an address that is not known"
-    return f"{_short(f'{call.method} {call.path}')}\nServer: {_short(place)}"
+    def _place(self, tool: Tool) -> str:
+        """What is called and where, in a line: of a document's texts, and cut."""
+        call = tool.call
+        if call.protocol == "python":
+            return _short(f"function {call.operation}")
+        if call.protocol == "mcp":
+            address = self._access.sessions.get(call.session, self._access.sessions.get(""))
+            over_http = address is not None and address.session.startswith("mcp+")
+            place = f", {_origin(address.session.removeprefix('mcp+'))}" if address is not None and over_http else ""
+            return _short(f"tool {call.operation} of the MCP server {call.session or 'without a name'}{place}")
+        try:
+            place = _origin(base_url(call, self._access.server_of(tool)))
+        except ToolRequestError:  # which the call then says
+            place = "an address that is not known"
+        return f"{_short(f'{call.method} {call.path}')}\nServer: {_short(place)}"
 
 
 def _origin(url: str) -> str:
@@ -154,26 +152,6 @@ def _origin(url: str) -> str:
 def _short(text: str) -> str:
     line = text.replace("\n", "\\u000a")
     return line if len(line) <= _MAX_PLACE else f"{line[:_MAX_PLACE]}…"
-
-
-def _text(tool: Tool, arguments: Mapping[str, Any], place: str) -> str:
-    shown = json.dumps(dict(arguments), ensure_ascii=False, indent=2)
-    text = f"Allow this call? It may change something.\n\nTool: {_short(tool.id)}\nCall: {place}\nArguments: {shown}"
-    if len(text) > _MAX_SHOWN:
-        problem = f"the arguments are too long to be shown to a user ({len(shown):,} characters)"
-        raise _refused(tool, problem, f"Give shorter ones. {_ALLOWING}")
-    return "".join(_visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    """A character as it is, an invisible or reordering one as its escape: what a user sees is what is sent."""
-    hidden = unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp") and character != "\n"
-    return f"\\u{ord(character):04x}" if hidden else character
-
-
-def _digest(tool: Tool, arguments: Mapping[str, Any]) -> str:
-    shown = json.dumps([tool.id, repr(tool.call), dict(arguments)], sort_keys=True)
-    return hashlib.sha256(shown.encode()).hexdigest()
 
 
 def _refused(tool: Tool, problem: str, remedy: str) -> PermissionDeniedError:

@@ -34,14 +34,10 @@ _TOKEN: ContextVar[str | None] = ContextVar("egotools_mcp_token", default=None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpCaller:
-    """A caller.
+    """A caller."""
 
-    :param token: of its request; empty for an anonymous caller; None on stdio, where the process has one or none.
-    :param key: equal for requests of the same token; without one, for those of the same address.
-    """
-
-    token: str | None = field(repr=False)
-    key: str
+    token: str | None = field(repr=False)  # empty for an anonymous caller; None on stdio, where the process has one
+    key: str  # equal for requests of the same token; without one, for those of the same address
 
     @classmethod
     def of_http(cls, request: HTTPConnection) -> Self:
@@ -73,22 +69,16 @@ def current_token(of_process: str = "") -> str:
 
 @dataclass(slots=True, eq=False)
 class ModelSession:
-    """One client.
-
-    :param invoker: calls tools, in sessions with their servers that are this client's alone.
-    """
+    """One client."""
 
     caller: McpCaller
-    invoker: ToolInvoker
+    invoker: ToolInvoker  # calls tools, in sessions with their servers that are this client's alone
     calls: int = 0
     used_s: float = 0.0
 
     @contextmanager
     def one_call(self) -> Iterator[None]:
-        """Count a call while it runs.
-
-        :raises OverloadedError: when too many run.
-        """
+        """Count a call while it runs; OverloadedError when too many run."""
         if self.calls >= MAX_CALLS:
             problem = f"{self.calls} calls of this session run already"
             raise OverloadedError(problem, "session", "Wait for their answers.")
@@ -122,21 +112,32 @@ class ModelSessions:
         is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         async with self._one_opens:
             if is_modern and caller.token != "":
-                return await self._kept_session(caller)
+                now = time.monotonic()
+                for key, (session, stack) in list(self._kept.items()):
+                    idle = now - session.used_s >= _IDLE_S or len(self._kept) >= _MOST_KEPT
+                    if idle and not session.calls:
+                        del self._kept[key]
+                        self._end(stack)
+                if caller.key not in self._kept:
+                    stack = AsyncExitStack()
+                    self._kept[caller.key] = (await stack.enter_async_context(self._opened(caller)), stack)
+                kept = self._kept[caller.key][0]
+                kept.used_s = now
+                self._kept.move_to_end(caller.key)
+                return kept
             if _STATE not in connection.state:
-                session = await connection.exit_stack.enter_async_context(self._opened(caller))
-                connection.state[_STATE] = session
-                if not is_modern:
-                    self._begin(context, connection.exit_stack, session)
+                begun = await connection.exit_stack.enter_async_context(self._opened(caller))
+                connection.state[_STATE] = begun
+                if not is_modern:  # a session of the protocol is counted until it ends
+                    if not getattr(context.request, "scope", {}).pop(_OPENING, False):  # not over HTTP
+                        self.of_caller[caller.key] += 1
+                    connection.exit_stack.callback(self._leave, caller.key)
             found: ModelSession = connection.state[_STATE]
             return found
 
     @contextmanager
     def opening(self, key: str, scope: MutableMapping[str, Any]) -> Iterator[None]:
-        """Count a session for a caller while the request that may begin it is served, and further if it does.
-
-        :param scope: of the request; what it holds is taken by a session that begins.
-        """
+        """Count a session for a caller while the request that may begin it is served, and further if it does: it then takes what ``scope`` holds."""
         scope[_OPENING] = True
         self.of_caller[key] += 1
         try:
@@ -144,12 +145,6 @@ class ModelSessions:
         finally:
             if scope.pop(_OPENING, False):
                 self._leave(key)
-
-    def _begin(self, context: ServerRequestContext[Any, Any], ended: AsyncExitStack, session: ModelSession) -> None:
-        """Count a session of the protocol until it ends."""
-        if not getattr(context.request, "scope", {}).pop(_OPENING, False):  # not over HTTP
-            self.of_caller[session.caller.key] += 1
-        ended.callback(self._leave, session.caller.key)
 
     async def close(self) -> None:
         """End the sessions that no connection ends."""
@@ -161,24 +156,6 @@ class ModelSessions:
     async def _opened(self, caller: McpCaller) -> AsyncIterator[ModelSession]:
         async with self._access.calling(self._ask, CallLimits()) as invoker:
             yield ModelSession(caller, invoker)
-
-    async def _kept_session(self, caller: McpCaller) -> ModelSession:
-        now = time.monotonic()
-        self._end_idle(now)
-        if caller.key not in self._kept:
-            stack = AsyncExitStack()
-            self._kept[caller.key] = (await stack.enter_async_context(self._opened(caller)), stack)
-        session = self._kept[caller.key][0]
-        session.used_s = now
-        self._kept.move_to_end(caller.key)
-        return session
-
-    def _end_idle(self, now: float) -> None:
-        for key, (session, stack) in list(self._kept.items()):
-            if session.calls or (now - session.used_s < _IDLE_S and len(self._kept) < _MOST_KEPT):
-                continue
-            del self._kept[key]
-            self._end(stack)
 
     def _end(self, stack: AsyncExitStack) -> None:
         """End a session with the sources without letting anybody wait for them."""

@@ -55,17 +55,23 @@ def rest_document() -> dict[str, Any]:
     """Return the document."""
     service = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].methods_by_name
     paths: dict[str, Any] = {}
-    schemas: dict[str, Any] = {"Problem": _problem_schema()}
+    described = {
+        name: {"type": "integer" if name == "status" else "string", "description": text}
+        for name, text in _PROBLEM.items()
+    }
+    required = ["type", "title", "status", "detail", "reason"]
+    problem = {"type": "object", "description": "RFC 9457.", "properties": described, "required": required}
+    schemas: dict[str, Any] = {"Problem": problem}
     for verb, routes in (("post", POSTS), ("get", GETS)):
         for path, name in routes.items():
             paths[path] = {verb: _operation(verb, path, service[name], schemas)}
     for path, name in (("/livez", "Live"), ("/readyz", "Ready")):
         paths[path] = {"get": {"operationId": name, "summary": name, "responses": {"200": {"description": "It is."}}}}
     paths["/readyz"]["get"]["responses"]["503"] = {"description": "The service behind it does not answer calls."}
-    described = {"title": "egotools", "version": version("egotools"), "description": _comments()["ToolRetrievalStub"]}
+    about = {"title": "egotools", "version": version("egotools"), "description": _comments()["ToolRetrievalStub"]}
     bearer = {"type": "http", "scheme": "bearer", "description": "The token that the gRPC service takes, if it does."}
     components = {"schemas": schemas, "securitySchemes": {"bearer": bearer}}
-    return {"openapi": "3.1.0", "info": described, "paths": paths, "components": components}
+    return {"openapi": "3.1.0", "info": about, "paths": paths, "components": components}
 
 
 def _operation(verb: str, path: str, method: Any, schemas: dict[str, Any]) -> dict[str, Any]:
@@ -132,15 +138,6 @@ def _one(field: FieldDescriptor, schemas: dict[str, Any], is_request: bool) -> d
     if field.enum_type is not None:
         return {"type": "string", "enum": [value.name for value in field.enum_type.values]}
     return dict(_SCALARS[field.type])
-
-
-def _problem_schema() -> dict[str, Any]:
-    fields = {
-        name: {"type": "integer" if name == "status" else "string", "description": text}
-        for name, text in _PROBLEM.items()
-    }
-    required = ["type", "title", "status", "detail", "reason"]
-    return {"type": "object", "description": "RFC 9457.", "properties": fields, "required": required}
 
 
 @cache

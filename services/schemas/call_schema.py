@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from egotools.calling.input_arguments import kinds, legal_keys, properties_of, required_parts
@@ -24,7 +24,6 @@ _MAX_NAMESPACE = 24  # so that most of the name has room
 _LEGAL_NAME = re.compile(r"^[a-zA-Z0-9_-]+\Z")
 _ILLEGAL_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[_-]+")
-_SLASH, _POINT = "__", "--"
 # A part of an id with one of these could give two ids one name: "a/b" and "a__b", "a-.b" and "a.-b".
 _AMBIGUOUS = re.compile(r"__|--|\.\.|-\.|\.-")
 
@@ -37,24 +36,21 @@ def call_name(tool: Tool) -> str:
     twice are left out, then words after the first; six hex digits of the hash of the id follow.
     """
     id_has_name = tool.id == tool.name or tool.id.endswith("/" + tool.name)
-    if id_has_name and (pure := _pure(tool.id)):
-        return pure
+    if id_has_name:
+        if len(tool.id) <= MAX_NAME and _LEGAL_NAME.match(tool.id) and not _AMBIGUOUS.search(tool.id):
+            return tool.id
+        pure = tool.id.replace("/", "__").replace(".", "--")
+        if len(pure) <= MAX_NAME and all(map(_is_pure, tool.id.split("/"))):
+            return pure
     digest = hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
     namespace = tool.id.removesuffix("/" + tool.name) if id_has_name and tool.id != tool.name else ""
     return f"{_shortened(namespace, tool.name, MAX_NAME - _HASH_DIGITS - 1) or 'tool'}_{digest}"
 
 
-def _pure(id_: str) -> str:
-    """The id with its slashes and points replaced; empty where that is too long, or could be the name of another id."""
-    if len(id_) <= MAX_NAME and _LEGAL_NAME.match(id_) and not _AMBIGUOUS.search(id_):
-        return id_
-    parts = id_.split("/")
-    legal = all(
-        _LEGAL_NAME.match(part.replace(".", "_")) and not _AMBIGUOUS.search(part) and part.strip("_.-") == part
-        for part in parts
-    )
-    name = _SLASH.join(parts).replace(".", _POINT)
-    return name if legal and len(name) <= MAX_NAME else ""
+def _is_pure(part: str) -> bool:
+    """Whether a part of an id stays legal, and the part of no other id, where its points are replaced."""
+    legal = _LEGAL_NAME.match(part.replace(".", "_")) and not _AMBIGUOUS.search(part)
+    return bool(legal) and part.strip("_.-") == part
 
 
 def _shortened(namespace: str, name: str, max_chars: int) -> str:
@@ -65,40 +61,26 @@ def _shortened(namespace: str, name: str, max_chars: int) -> str:
         return space[:max_chars]
     if len(space) > _MAX_NAMESPACE:
         space = space[:_MAX_NAMESPACE].rpartition("_")[0] or space[:_MAX_NAMESPACE]
-    prefix = f"{space}{_SLASH}" if space else ""
+    prefix = f"{space}__" if space else ""
     known = _WORD.findall(space)
     if len(words) > 2 and words[0] in known:  # "compute/compute.networks.list"
         words = words[2:] if not words[1].isalnum() else words[1:]
-    words = _fitting(words, known, max_chars - len(prefix))
+    while sum(map(len, words)) > max_chars - len(prefix) and len(words) > 2:
+        seen = {word.lower() for word in known}
+        dropped = 1 if words[1].isalnum() else 2  # where none stands before, or in the namespace
+        for number, word in enumerate(words):
+            if number and word.isalnum() and word.lower() in seen:
+                dropped = number
+                break
+            seen.add(word.lower())
+        del words[dropped]
+        pairs = zip(["", *words], words, strict=False)  # of several separators in a row one is left
+        words = [word for before, word in pairs if word.isalnum() or before.isalnum()]
     return (prefix + "".join(words).strip("_-"))[:max_chars].rstrip("_-")
-
-
-def _fitting(words: list[str], known: list[str], max_chars: int) -> list[str]:
-    """The words that fit: repeated ones go first, then those after the first word and its separator."""
-    words = list(words)
-    while sum(map(len, words)) > max_chars and len(words) > 2:
-        del words[_to_drop(words, known)]
-        words = [
-            word
-            for number, word in enumerate(words)
-            if word.isalnum() or (number and words[number - 1].isalnum())  # of several separators in a row one is left
-        ]
-    return words
-
-
-def _to_drop(words: list[str], known: list[str]) -> int:
-    """The number of the first word that stands before, or in the namespace, else of the word after the first."""
-    seen = {word.lower() for word in known}
-    for number, word in enumerate(words):
-        if number and word.isalnum() and word.lower() in seen:
-            return number
-        seen.add(word.lower())
-    return 1 if words[1].isalnum() else 2
 
 
 # Model vendors refuse these beside ``type: object`` at the top of a tool's parameters.
 _NOT_AT_TOP = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "enum", "const", "$ref")
-_CHOICES = ("oneOf", "anyOf")
 _MAX_SETS = 10
 
 
@@ -113,10 +95,8 @@ def accepted_schema(schema: Mapping[str, Any], *, rename: bool = False) -> _Made
     """The schema as an object at its top; the values that the source describes stay valid.
 
     The inputs of all parts and alternatives at the top are among its properties; those of alternatives are optional, and a note says
-    which belong together.
-
-    :param rename: rename properties to 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a renamed
-        property has its own name as ``title``.
+    which belong together. ``rename`` gives properties names of 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a
+    renamed one has its own name as ``title``.
     """
     schema = as_dict(schema)
     top: dict[str, Any] = {key: value for key, value in schema.items() if key not in _NOT_AT_TOP}
@@ -127,18 +107,16 @@ def accepted_schema(schema: Mapping[str, Any], *, rename: bool = False) -> _Made
         names = [name for part in parts for name in part.get("required", ()) if name in top["properties"]]
         if names:
             top["required"] = list(dict.fromkeys(names))
-        for branches in (part[key] for part in parts for key in _CHOICES if isinstance(part.get(key), list)):
+        for branches in (part[key] for part in parts for key in ("oneOf", "anyOf") if isinstance(part.get(key), list)):
             if len(sets := {", ".join(properties_of(branch, schema)) for branch in branches} - {""}) > 1:
-                notes.append(f"The tool takes one of these sets of inputs: {_listed(sorted(sets))}")
+                listed = "; or ".join(sorted(sets)[:_MAX_SETS])
+                more = f"; or {len(sets) - _MAX_SETS} more" if len(sets) > _MAX_SETS else ""
+                notes.append(f"The tool takes one of these sets of inputs: {listed}{more}")
     if notes:
         top["description"] = " ".join([str(top.get("description") or ""), *(f"{note}." for note in notes)]).strip()
     top["type"] = "object"
     top.setdefault("properties", {})
     return _Made(_walk(top, rename), tuple(notes))
-
-
-def _listed(sets: list[str]) -> str:
-    return "; or ".join(sets[:_MAX_SETS]) + (f"; or {len(sets) - _MAX_SETS} more" if len(sets) > _MAX_SETS else "")
 
 
 def _walk(node: Any, rename: bool) -> Any:
@@ -159,9 +137,11 @@ def _walk(node: Any, rename: bool) -> Any:
     names = list(properties) if isinstance(properties, Mapping) else []
     keys = legal_keys(names) if rename else {name: name for name in names}
     if isinstance(properties, Mapping):
-        walked["properties"] = {
-            keys[name]: _titled(name, keys[name], _walk(properties[name], rename)) for name in names
-        }
+        walked["properties"] = {}
+        for name in names:
+            inner = _walk(properties[name], rename)
+            titled = name != keys[name] and isinstance(inner, dict)
+            walked["properties"][keys[name]] = {**inner, "title": name} if titled else inner
     if isinstance(node.get("required"), list):
         walked["required"] = [keys.get(name, name) for name in node["required"]]
     if isinstance(node.get("$defs"), Mapping):
@@ -169,12 +149,10 @@ def _walk(node: Any, rename: bool) -> Any:
     return walked
 
 
-def _titled(name: str, key: str, schema: Any) -> Any:
-    return schema if name == key or not isinstance(schema, dict) else {**schema, "title": name}
-
-
 _LOG = logging.getLogger(__name__)
 _MAX_OPENAI_DESCRIPTION = 1_024
+SCHEMA_FORMATS = ("none", "openai", "anthropic", "mcp", "openai_strict")
+"""The formats of call schemas; ``none`` leaves the schema out."""
 
 
 class CallSchema(NamedTuple):
@@ -193,11 +171,11 @@ def call_schema(tool: Tool, schema_format: str) -> CallSchema:
     """
     if schema_format == "none":
         return CallSchema("")
-    if schema_format not in _FORMATS:
+    if schema_format not in SCHEMA_FORMATS:
         problem, remedy = f"there is no schema format {schema_format!r}", f"Use one of {', '.join(SCHEMA_FORMATS)}"
         raise InvalidArgumentError(problem, subject="schema_format", remedy=remedy)
     try:
-        made = _FORMATS[schema_format](tool)
+        made = _mcp(tool) if schema_format == "mcp" else _function(tool, schema_format)
         line = json.dumps(made.schema, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         notes = tuple(f"{note}." for note in made.notes)
         return CallSchema(line.encode("utf-8", "replace").decode("utf-8"), notes)
@@ -207,32 +185,26 @@ def call_schema(tool: Tool, schema_format: str) -> CallSchema:
         return CallSchema("", (note,))
 
 
-def _openai(tool: Tool) -> _Made:
-    arguments, notes = _arguments(tool)
-    return _Made({"type": "function", "function": {**_named(tool), "parameters": arguments}}, notes)
-
-
-def _openai_strict(tool: Tool) -> _Made:
-    """The function in strict mode; as it is, with ``strict: false``, where strict mode is not possible."""
-    arguments, reasons = _arguments(tool)
-    strict = None
-    if not reasons:
-        try:
-            strict, reasons = strict_schema(arguments)
-        except Exception as error:  # which costs the strict form alone; RecursionError is one of these
-            reasons = (f"Its source cannot be written so ({type(error).__name__})",)
-    function = {**_named(tool), "parameters": arguments if strict is None else strict, "strict": strict is not None}
-    notes = tuple(f"Strict mode is not possible. {reason}" for reason in reasons)
+def _function(tool: Tool, schema_format: str) -> _Made:
+    """In strict mode, or where that is not possible as it is, with ``strict: false``."""
+    known = tool.input_schema if tool.input_schema is not None else input_schema(tool.parameters)
+    arguments, notes = accepted_schema(known, rename=schema_format == "anthropic")
+    most = MAX_DESCRIPTION if schema_format == "anthropic" else _MAX_OPENAI_DESCRIPTION
+    named = {"name": call_name(tool), "description": shortened(tool.description or tool.title, most)}
+    if schema_format == "anthropic":
+        return _Made({**named, "input_schema": arguments}, notes)
+    function: dict[str, Any] = {**named, "parameters": arguments}
+    if schema_format == "openai_strict":
+        strict: dict[str, Any] | None = None
+        reasons = notes
+        if not reasons:
+            try:
+                strict, reasons = strict_schema(arguments)
+            except Exception as error:  # which costs the strict form alone; RecursionError is one of these
+                reasons = (f"Its source cannot be written so ({type(error).__name__})",)
+        function |= {"parameters": arguments if strict is None else strict, "strict": strict is not None}
+        notes = tuple(f"Strict mode is not possible. {reason}" for reason in reasons)
     return _Made({"type": "function", "function": function}, notes)
-
-
-def _named(tool: Tool, max_chars: int = _MAX_OPENAI_DESCRIPTION) -> dict[str, Any]:
-    return {"name": call_name(tool), "description": shortened(tool.description or tool.title, max_chars)}
-
-
-def _anthropic(tool: Tool) -> _Made:
-    arguments, notes = _arguments(tool, rename=True)
-    return _Made({**_named(tool, MAX_DESCRIPTION), "input_schema": arguments}, notes)
 
 
 def _mcp(tool: Tool) -> _Made:
@@ -249,19 +221,3 @@ def _mcp(tool: Tool) -> _Made:
     if tool.output_schema is not None or tool.returns:
         schema["outputSchema"] = outputs if "type" in outputs else {**outputs, "type": "object"}
     return _Made(schema)
-
-
-def _arguments(tool: Tool, *, rename: bool = False) -> _Made:
-    """The schema of the source; of a source without one, its parameters folded back."""
-    known = tool.input_schema if tool.input_schema is not None else input_schema(tool.parameters)
-    return accepted_schema(known, rename=rename)
-
-
-_FORMATS: Mapping[str, Callable[[Tool], _Made]] = {
-    "openai": _openai,
-    "anthropic": _anthropic,
-    "mcp": _mcp,
-    "openai_strict": _openai_strict,
-}
-SCHEMA_FORMATS = ("none", *_FORMATS)
-"""The formats of call schemas; ``none`` leaves the schema out."""

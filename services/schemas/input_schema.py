@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from ontology.json_values import json_type, typed_values
 from ontology.tool import Parameter
@@ -16,13 +16,6 @@ from ontology.tool import Parameter
 MAX_DESCRIPTION = 8_000
 _MAX_DEPTH = 24
 _SEGMENT = re.compile(r"^(.*?)((?:\[\])*)\Z", re.DOTALL)
-
-
-class _Segment(NamedTuple):
-    """One part of a dotted path: ``items[][]`` is the name ``items`` with two list levels."""
-
-    name: str
-    list_depth: int
 
 
 @dataclass(slots=True)
@@ -45,7 +38,15 @@ def input_schema(parameters: Iterable[Parameter]) -> dict[str, Any]:
     """The JSON Schema (Draft 2020-12) of an object with these parameters."""
     root = _Field()
     for parameter in parameters:
-        _insert(root, parameter)
+        node, parts = root, parameter.name.split(".", _MAX_DEPTH)
+        matches = [match for part in parts if (match := _SEGMENT.match(part)) and match[1].strip()]
+        depths = [(match[1], min(len(match[2]) // 2, _MAX_DEPTH)) for match in matches]
+        # A path with an empty part is one literal name.
+        for name, list_depth in depths if len(depths) == len(parts) else [(parameter.name, 0)]:
+            node = node.children.setdefault(name, _Field())
+            node.list_depth = max(node.list_depth, list_depth)
+        if node.parameter is None:  # of two parameters of one name, the first counts
+            node.parameter = parameter
     return _object_schema(root)
 
 
@@ -54,76 +55,35 @@ def shortened(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
-def _insert(root: _Field, parameter: Parameter) -> None:
-    node = root
-    for name, list_depth in _segments(parameter.name):
-        node = node.children.setdefault(name, _Field())
-        node.list_depth = max(node.list_depth, list_depth)
-    if node.parameter is None:  # of two parameters of one name, the first counts
-        node.parameter = parameter
-
-
-def _segments(path: str) -> list[_Segment]:
-    """``items[].order_id`` → ``items`` in a list, ``order_id``. A path with an empty part is one literal name."""
-    segments: list[_Segment] = []
-    for part in path.split(".", _MAX_DEPTH):
-        match = _SEGMENT.match(part)
-        if match is None or not match[1].strip():
-            return [_Segment(path, 0)]
-        segments.append(_Segment(match[1], min(len(match[2]) // 2, _MAX_DEPTH)))
-    return segments
-
-
 def _object_schema(node: _Field) -> dict[str, Any]:
-    properties = {name: _field_schema(child) for name, child in node.children.items()}
-    required = [name for name, child in node.children.items() if child.required]
+    properties, required = {}, [name for name, child in node.children.items() if child.required]
+    for name, child in node.children.items():
+        parameter = child.parameter
+        schema: dict[str, Any] = {"type": "object"} if parameter is None else json_type(parameter.type)
+        inner, declared_depth = schema, 0
+        while inner.get("type") == "array":
+            inner, declared_depth = inner["items"], declared_depth + 1
+        if child.children:
+            schema, levels = _object_schema(child), max(child.list_depth, declared_depth)
+        else:
+            levels = child.list_depth - declared_depth
+            if parameter is not None:  # format and allowed values of a list restrict its innermost items
+                _restrict(inner, parameter)
+        for _ in range(levels):
+            schema = {"type": "array", "items": schema}
+        if parameter is not None and parameter.description:
+            schema["description"] = shortened(parameter.description, MAX_DESCRIPTION)
+        properties[name] = schema
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-def _field_schema(node: _Field) -> dict[str, Any]:
-    parameter = node.parameter
-    schema = {"type": "object"} if parameter is None else json_type(parameter.type)
-    declared_depth = _list_depth(schema)
-    if node.children:
-        schema = _in_lists(_object_schema(node), max(node.list_depth, declared_depth))
-    else:
-        schema = _in_lists(schema, node.list_depth - declared_depth)
-        if parameter is not None:
-            _restrict(schema, parameter)
-    if parameter is not None and parameter.description:
-        schema["description"] = shortened(parameter.description, MAX_DESCRIPTION)
-    return schema
-
-
-def _list_depth(schema: Mapping[str, Any]) -> int:
-    depth = 0
-    while schema.get("type") == "array":
-        depth += 1
-        schema = schema["items"]
-    return depth
-
-
-def _in_lists(schema: dict[str, Any], depth: int) -> dict[str, Any]:
-    for _ in range(depth):
-        schema = {"type": "array", "items": schema}
-    return schema
-
-
 def _restrict(schema: dict[str, Any], parameter: Parameter) -> None:
-    """Add format and allowed values: those of a list restrict its innermost items."""
-    inner = schema
-    while inner.get("type") == "array":
-        inner = inner["items"]
-    kind = inner.get("type")
+    kind = schema.get("type")
     if parameter.format and kind != "object":
-        inner["format"] = parameter.format
+        schema["format"] = parameter.format
     if not parameter.enum:
         return
-    inner["enum"] = typed_values(parameter.enum, kind)
-    if kind != "string" and any(isinstance(value, str) for value in inner["enum"]):
-        for key in (
-            "type",
-            "anyOf",
-            "additionalProperties",
-        ):  # values contradict the declared type: the values are kept
-            inner.pop(key, None)
+    schema["enum"] = typed_values(parameter.enum, kind)
+    if kind != "string" and any(isinstance(value, str) for value in schema["enum"]):
+        for key in ("type", "anyOf", "additionalProperties"):  # values contradict the declared type, and are kept
+            schema.pop(key, None)

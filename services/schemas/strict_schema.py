@@ -23,12 +23,7 @@ from services.schemas.input_schema import shortened
 _MAX_PROPERTIES, _MAX_DEPTH, _MAX_CHARS, _MAX_ENUM_VALUES = 5_000, 10, 120_000, 1_000
 _FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"))
 _NUMBER = ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-_BOUNDS = {
-    "string": ("pattern", "format"),
-    "number": _NUMBER,
-    "integer": _NUMBER,
-    "array": ("minItems", "maxItems"),
-}
+_BOUNDS = {"string": ("pattern", "format"), "number": _NUMBER, "integer": _NUMBER, "array": ("minItems", "maxItems")}
 _SAID = ("default", "minLength", "maxLength", "uniqueItems", "format", "pattern", "contentEncoding")
 _MAX_SAID = 60
 _MAX_REASONS = 5
@@ -51,24 +46,22 @@ def strict_schema(schema: Mapping[str, Any]) -> StrictSchema:
     strict = writer.object(schema, "")
     if writer.definitions:
         strict["$defs"] = writer.definitions
-    reasons = writer.reasons or _limit_problems(strict)
+    reasons = writer.reasons
+    if not reasons:
+        nodes = list(_nodes(strict))
+        names = [name for node in nodes for name in (*node.get("properties", ()), *node.get("$defs", ()))]
+        values = [_text(value) for node in nodes for value in node.get("enum") or ()]
+        counted = (
+            ("number of properties", sum(len(node.get("properties", ())) for node in nodes), _MAX_PROPERTIES),
+            ("levels of nesting", _depth(strict, strict.get("$defs", {}), {}), _MAX_DEPTH),
+            ("characters of names and allowed values", sum(map(len, (*names, *values))), _MAX_CHARS),
+            ("number of allowed values", len(values), _MAX_ENUM_VALUES),
+        )
+        reasons = [f"{what}: {count:,}, and the limit is {limit:,}" for what, count, limit in counted if count > limit]
     if not reasons:
         return StrictSchema(strict)
     more = [f"and {len(reasons) - _MAX_REASONS} more"] if len(reasons) > _MAX_REASONS else []
     return StrictSchema(None, (*reasons[:_MAX_REASONS], *more))
-
-
-def _limit_problems(schema: Mapping[str, Any]) -> list[str]:
-    nodes = list(_nodes(schema))
-    names = [name for node in nodes for name in (*node.get("properties", ()), *node.get("$defs", ()))]
-    values = [_text(value) for node in nodes for value in node.get("enum") or ()]
-    counted = (
-        ("number of properties", sum(len(node.get("properties", ())) for node in nodes), _MAX_PROPERTIES),
-        ("levels of nesting", _depth(schema, schema.get("$defs", {}), {}), _MAX_DEPTH),
-        ("characters of names and allowed values", sum(map(len, (*names, *values))), _MAX_CHARS),
-        ("number of allowed values", len(values), _MAX_ENUM_VALUES),
-    )
-    return [f"{what}: {count:,}, and the limit is {limit:,}" for what, count, limit in counted if count > limit]
 
 
 def _inner(node: Mapping[str, Any]) -> list[Any]:
@@ -137,7 +130,11 @@ class _Writer:
         if "allOf" in node or ("$ref" in node and not _STRUCTURE.isdisjoint(node)):
             return self._against(path, "parts (allOf) that must be fulfilled together")
         if isinstance(ref := node.get("$ref"), str):
-            return _described(node, self._reference(ref, path))
+            name = ref.removeprefix("#/$defs/")
+            if name not in self.definitions:
+                self.definitions[name] = {}
+                self.definitions[name] = self._value(self._source.get(name), path)
+            return _described(node, {"$ref": ref})
         branches = node.get("anyOf", node.get("oneOf"))
         if isinstance(branches, list):
             if node.get("properties"):
@@ -152,13 +149,6 @@ class _Writer:
         if len(each) == 2 and "null" in types:
             return _described(node, _or_null(each[1 - types.index("null")]))
         return _described(node, each[0] if len(each) == 1 else {"anyOf": each})
-
-    def _reference(self, ref: str, path: str) -> dict[str, Any]:
-        name = ref.removeprefix("#/$defs/")
-        if name not in self.definitions:
-            self.definitions[name] = {}
-            self.definitions[name] = self._value(self._source.get(name), path)
-        return {"$ref": ref}
 
     def _typed(self, node: Mapping[str, Any], type_: str, path: str) -> dict[str, Any]:
         if type_ == "object":

@@ -1,5 +1,4 @@
-"""Admission: what a call may take before it is answered. Bytes and a place among the open calls before its message is read, then turns on
-the workers: one queue for each caller of each tenant, round robin.
+"""Admission: what a call may take before its message is read: bytes, and a place among the open calls.
 
 gRPC runs a handler of a method with one request only when the whole message was read. So every method is given to gRPC as one
 with a stream of requests: its handler runs when the headers have come, and reads the one message when there is room for it.
@@ -8,49 +7,17 @@ with a stream of requests: its handler runs when the headers have come, and read
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import sys
-import threading
-import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
-from urllib.parse import unquote
+from dataclasses import dataclass
+from typing import Any
 
-from ontology.errors import DeadlineError, InvalidArgumentError, NotReadyError, OverloadedError, TooLargeError
+from ontology.errors import DeadlineError, InvalidArgumentError, OverloadedError, TooLargeError
 from services.server.settings import ServerSettings
 
-_T = TypeVar("_T")
 _BYTES_WAIT_S = 1.0
 MOST_SINGLE_BYTES = 1024 * 1024
 """Of the message of a method that takes one request, where the settings allow more."""
 BATCH_METHODS = frozenset({"RetrieveBatch"})
-_IPV6_NETWORK_BITS = 64  # one host has many addresses there
-
-
-def peer_of(context: Any) -> str:
-    """Return the address of the other end of a call without its port; see :func:`address_network`."""
-    peer: str = context.peer()
-    address, port = peer.rpartition(":")[::2]
-    if not address.startswith("ipv6:"):
-        return address or port
-    return address_network(unquote(address.removeprefix("ipv6:")).strip("[]")) or address
-
-
-def address_network(host: str) -> str:
-    """Return an address as the name of a peer, of IPv6 its network; empty for a text that is no address."""
-    try:
-        found = ipaddress.ip_address(host)
-    except ValueError:
-        return ""
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is None:
-            return f"ipv6:{ipaddress.ip_network((int(found), _IPV6_NETWORK_BITS), strict=False)}"
-        found = found.ipv4_mapped
-    return f"ipv4:{found}"
 
 
 class PeerCalls:
@@ -104,11 +71,9 @@ class ByteBudget:
                 self.change(peer, -self._message)
             if not isinstance(error, TimeoutError):
                 raise
-            raise OverloadedError(
-                "requests and unread answers of this peer, or of all, take all the memory they may",
-                subject="max_inflight_bytes",
-                remedy="Read the answers, send fewer calls at once, or use another replica",
-            ) from None
+            problem = "requests and unread answers of this peer, or of all, take all the memory they may"
+            remedy = "Read the answers, send fewer calls at once, or use another replica"
+            raise OverloadedError(problem, subject="max_inflight_bytes", remedy=remedy) from None
         return HeldBytes(self, peer, self._message)
 
     def change(self, peer: str, size: int) -> None:
@@ -149,11 +114,7 @@ class HeldBytes:
 
 
 class Admission:
-    """The room for the calls of one port. Use it in one event loop.
-
-    :param most_single: bytes of the message of a method that takes one request, where the settings allow more.
-    :param wait_s: seconds for a message after the headers of its call; None: the server's default deadline.
-    """
+    """The room for the calls of one port, for one event loop; ``wait_s`` seconds for a message, by default those of the server's deadline."""
 
     def __init__(
         self, settings: ServerSettings, *, most_single: int = MOST_SINGLE_BYTES, wait_s: float | None = None
@@ -189,167 +150,3 @@ class Admission:
             remedy = "Send the request itself, not the conversation; split a batch into several calls"
             raise TooLargeError(problem, subject="request", remedy=remedy)
         return raw, held
-
-
-# -- turns on the workers ----------------------------------------------------------------------------------------------
-
-_FIRST_UNIT_S, _SMOOTHING = 0.05, 0.05
-_SWITCH_S = 0.001
-_LEAST_HINT_S, _MOST_HINT_S = 0.05, 2.0
-_MOST_CHEAP = 4  # units: beyond a fifth of a second, others would wait long for a worker
-
-
-class Flow(NamedTuple):
-    """Those between whom turns are fair: a caller, or without a name its address, of a tenant."""
-
-    tenant: str = ""
-    caller: str = ""
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Turn:
-    """One piece of work on a worker."""
-
-    flow: Flow
-    cost: int  # in units of 50 ms, from 1
-    begun: bool  # whether earlier pieces of its call ran already; such a turn neither fills the queue nor gives way
-    deadline: float  # time of ``time.monotonic()``, in seconds, after which no further stage starts
-    ready: asyncio.Future[None]
-    queued_ms: float = 0.0  # milliseconds that it waited for its worker
-    abandoned: threading.Event = field(default_factory=threading.Event)  # set when no caller waits for the result
-
-
-def _cost(turns: Iterable[Turn]) -> int:
-    """What turns add to the queue."""
-    return sum(turn.cost for turn in turns if not turn.begun)
-
-
-class Limiter:
-    """Runs blocking work on ``workers`` threads, for one event loop; work of ``queue`` units may wait, round robin between its flows.
-
-    A worker is free only when its thread is: a thread cannot be stopped from outside, so abandoned work keeps it until its next
-    stage. Work of more than 4 units gets all workers but one, where there are two or more: short work that comes meanwhile needs it.
-    """
-
-    def __init__(self, *, workers: int, queue: int) -> None:
-        self.workers, self.queue = workers, queue
-        self._waiting: dict[Flow, deque[Turn]] = {}  # the flow that comes next stands first
-        self._busy, self._dear = 0, 0  # workers; those of them with dear work
-        self._unit_s = _FIRST_UNIT_S
-        self._running: set[Turn] = set()
-        sys.setswitchinterval(_SWITCH_S)  # of the process: busy workers let the event loop run sooner, which refuses
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="egotools-worker")
-
-    @property
-    def queued(self) -> int:
-        """Cost of the work that waits now, in units."""
-        return sum(map(_cost, self._waiting.values()))
-
-    @property
-    def admitted(self) -> int:
-        """Number of pieces of work that run or wait now."""
-        return self._busy + sum(map(len, self._waiting.values()))
-
-    def check(self, flow: Flow) -> None:
-        """Refuse at once what :meth:`run` would refuse, before anything is spent on it."""
-        if self._busy >= self.workers and self.queued >= self.queue and self._largest() == flow:
-            raise self._overloaded()
-
-    async def run(
-        self, work: Callable[[Turn], _T], *, deadline: float, flow: Flow, cost: int = 1, begun: bool = False
-    ) -> _T:
-        """Run ``work`` on a worker and return its result; the parameters are those of :class:`Turn`."""
-        loop, arrived = asyncio.get_running_loop(), time.monotonic()
-        turn = Turn(flow=flow, cost=cost, begun=begun, deadline=deadline, ready=loop.create_future())
-        await self._granted(turn, deadline - arrived)
-        started = time.monotonic()
-        turn.queued_ms = (started - arrived) * 1e3
-        try:
-            future = loop.run_in_executor(self._pool, work, turn)
-        except RuntimeError:  # the pool takes no more work
-            self._free(turn)
-            raise NotReadyError("the server is stopping", remedy="Use another replica") from None
-        self._running.add(turn)
-        future.add_done_callback(partial(self._ended, turn, started))
-        try:
-            done, _ = await asyncio.wait({future}, timeout=max(0.0, deadline - started))
-            if not done:
-                raise DeadlineError("the deadline passed while the request ran; later stages are not run")
-        except (asyncio.CancelledError, DeadlineError):
-            turn.abandoned.set()
-            raise
-        return future.result()
-
-    def close(self) -> None:
-        """Mark the running work as abandoned and accept no more. Does not wait."""
-        for turn in self._running:
-            turn.abandoned.set()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    async def _granted(self, turn: Turn, wait_s: float) -> None:
-        """Wait for a worker. A later piece of a call comes before what its flow has not begun; of a full queue the newest turn of the
-        flow with most gives way.
-        """
-        turns = self._waiting.setdefault(turn.flow, deque())
-        (turns.appendleft if turn.begun else turns.append)(turn)
-        self._start()
-        while not turn.begun and not turn.ready.done() and self.queued - turn.cost >= self.queue:
-            refused = next(each for each in reversed(self._waiting[self._largest()]) if not each.begun)
-            self._remove(refused)
-            if not refused.ready.done():
-                refused.ready.set_exception(self._overloaded())
-        try:
-            async with asyncio.timeout(wait_s):
-                await turn.ready
-        except BaseException as error:
-            self._remove(turn)
-            if turn.ready.done() and not turn.ready.cancelled() and turn.ready.exception() is None:
-                self._free(turn)  # a worker became free for it in the same moment
-            if isinstance(error, TimeoutError):
-                problem = "the deadline passed while the request waited for a worker"
-                raise DeadlineError(problem, subject="queue") from None
-            raise
-
-    def _largest(self) -> Flow:
-        """The flow with most in the queue."""
-        return max(self._waiting, key=lambda flow: _cost(self._waiting[flow]), default=Flow())
-
-    def _remove(self, turn: Turn) -> None:
-        turns = self._waiting.get(turn.flow, deque())
-        if turn in turns:
-            turns.remove(turn)
-        if not turns:
-            self._waiting.pop(turn.flow, None)
-
-    def _overloaded(self) -> OverloadedError:
-        wait_s = self.queued * self._unit_s / self.workers
-        return OverloadedError(
-            f"{self.workers} requests run, and requests that cost {self.queued:,} units wait already",
-            remedy="Try again later, or use another replica",
-            retry_after_s=min(max(wait_s, _LEAST_HINT_S), _MOST_HINT_S),
-        )
-
-    def _start(self) -> None:
-        while self._busy < self.workers:
-            most = _MOST_CHEAP if 0 < self.workers - 1 <= self._dear else sys.maxsize
-            turn = next((each for turns in self._waiting.values() for each in turns if each.cost <= most), None)
-            if turn is None:
-                return
-            self._waiting[turn.flow] = self._waiting.pop(turn.flow)  # to the end
-            self._remove(turn)
-            if not turn.ready.done():
-                self._busy += 1
-                self._dear += turn.cost > _MOST_CHEAP
-                turn.ready.set_result(None)
-
-    def _free(self, turn: Turn) -> None:
-        self._busy -= 1
-        self._dear -= turn.cost > _MOST_CHEAP
-        self._start()
-
-    def _ended(self, turn: Turn, started: float, future: asyncio.Future[Any]) -> None:
-        self._running.discard(turn)
-        self._unit_s += _SMOOTHING * ((time.monotonic() - started) / turn.cost - self._unit_s)
-        self._free(turn)
-        if not future.cancelled():
-            future.exception()  # retrieved, so that asyncio does not log the error of abandoned work

@@ -5,6 +5,7 @@ Logs are one JSON object on each line. Records of level INFO or above contain no
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import logging
 import re
@@ -17,6 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote
 
 import grpc
 
@@ -27,20 +29,18 @@ from ontology.redaction import redact
 _LOG = logging.getLogger("egotools.server")
 TENANT_METADATA_KEY = "egotools-tenant"
 ERROR_METADATA_KEY = "egotools-error-bin"
+_IPV6_NETWORK_BITS = 64  # one host has many addresses there
 Role: TypeAlias = Literal["read", "admin", "metrics"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The identity of a call, after authentication.
-
-    :param filters: metadata key → allowed values, as in ``RetrieveRequest.filters``: the tools that exist for this caller.
-    """
+    """The identity of a call, after authentication."""
 
     name: str = ""  # of the subject, for the logs; empty for an anonymous caller
     roles: frozenset[Role] = frozenset()
     tenants: frozenset[str] | None = None  # the tenants it may use; None for all
-    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # which tools exist for it, as a request's
 
     @property
     def home(self) -> str:
@@ -71,6 +71,28 @@ class CallRecord:
 
     def __post_init__(self) -> None:
         self.tenant = self.tenant or self.caller.home
+
+
+def peer_of(context: Any) -> str:
+    """Return the address of the other end of a call without its port; see :func:`address_network`."""
+    peer: str = context.peer()
+    address, port = peer.rpartition(":")[::2]
+    if not address.startswith("ipv6:"):
+        return address or port
+    return address_network(unquote(address.removeprefix("ipv6:")).strip("[]")) or address
+
+
+def address_network(host: str) -> str:
+    """Return an address as the name of a peer, of IPv6 its network; empty for a text that is no address."""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return ""
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is None:
+            return f"ipv6:{ipaddress.ip_network((int(found), _IPV6_NETWORK_BITS), strict=False)}"
+        found = found.ipv4_mapped
+    return f"ipv4:{found}"
 
 
 _RECORD: ContextVar[CallRecord] = ContextVar("call")
@@ -178,20 +200,17 @@ class JsonFormatter(logging.Formatter):
         }
         for name, value in getattr(record, "fields", {}).items():
             line[name] = redact(value) if isinstance(value, str) else value
-        if record.exc_info and record.exc_info[1] is not None:
-            line["traceback"] = _traceback(record.exc_info[1])
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            shown: list[str] = []
+            while error is not None and len(shown) < 1_000:
+                shown.append(f"{type(error).__module__}.{type(error).__qualname__}")
+                frames = traceback.extract_tb(error.__traceback__)
+                shown += [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
+                error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+            line["traceback"] = shown
         text = json.dumps(line, ensure_ascii=False, default=str)
         return text.encode("utf-8", "backslashreplace").decode("utf-8")  # a lone surrogate could not be written
-
-
-def _traceback(error: BaseException | None) -> list[str]:
-    shown: list[str] = []
-    while error is not None and len(shown) < 1_000:
-        shown.append(f"{type(error).__module__}.{type(error).__qualname__}")
-        frames = traceback.extract_tb(error.__traceback__)
-        shown += [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return shown
 
 
 class PlainFormatter(JsonFormatter):

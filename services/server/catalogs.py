@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 from weakref import WeakSet, finalize
 
-from inference.encoder import Encoder
 from inference.encoder_wrappers import MAX_ROWS, SharedModels, with_recent_vectors
 from ontology.errors import (
     EgotoolsError,
@@ -29,7 +28,7 @@ from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, pu
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
 from services.server.calls import fields
-from services.server.settings import CatalogEntry
+from services.server.settings import CatalogEntry, ServerSettings
 
 _LOG = logging.getLogger("egotools.server")
 OUTCOMES = "outcomes"
@@ -59,13 +58,13 @@ class CatalogStore:
 
     def open(self, snapshot_id: str = "") -> Engine:
         """Open a snapshot, or the published one, and check its files."""
-
-        def load(name: str) -> Encoder:
-            return with_recent_vectors(self.models.encoder(name), max_rows=self.recent_vectors)
-
-        reranker = None if self.reranker == FUSION else self.models.reranker(self.reranker)
-        options: Any = {"allowed_models": self.allowed_models, "baselines": self.baselines}
-        return open_engine(self._folder(snapshot_id), reranker=reranker, load=load, **options)
+        return open_engine(
+            self._folder(snapshot_id),
+            reranker=None if self.reranker == FUSION else self.models.reranker(self.reranker),
+            load=lambda name: with_recent_vectors(self.models.encoder(name), max_rows=self.recent_vectors),
+            allowed_models=self.allowed_models,
+            baselines=self.baselines,
+        )
 
     def tidy(self) -> None:
         """Remove what killed publications left in the store, as far as this process may."""
@@ -107,12 +106,20 @@ class CatalogStore:
 
     def mark(self) -> tuple[object, ...]:
         """Return a value that changes whenever the store publishes a snapshot, or the published one gets other files."""
+
+        def stamp(path: Path) -> tuple[int, ...]:
+            try:
+                found = path.stat()
+            except OSError:
+                return ()
+            return found.st_ino, found.st_mtime_ns, found.st_size
+
         try:
             name = named_id(self.path)
         except OSError as error:
             name = str(error)
         folder = self.path / SNAPSHOTS / name if _ID.fullmatch(name) else self.path
-        return (name, *map(_stat, (self.path / "CURRENT", folder, (folder / MANIFEST))))
+        return (name, *map(stamp, (self.path / "CURRENT", folder, (folder / MANIFEST))))
 
     def snapshots(self) -> tuple[StoredSnapshot, ...]:
         """Return the snapshots of the store, newest publication first."""
@@ -146,23 +153,15 @@ class CatalogStore:
         return folder
 
 
-def _stat(path: Path) -> tuple[int, ...]:
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
-
-
 def catalog_stores(
-    entries: Mapping[str, CatalogEntry], models: SharedModels | None = None, **options: Any
+    entries: Mapping[str, CatalogEntry], settings: ServerSettings | None = None
 ) -> dict[str, CatalogStore]:
-    """Return the store of each tenant; they share the models of the process, and ``recent_vectors`` and ``baselines`` of the options."""
-    shared = models or SharedModels()
+    """Return the store of each tenant; they share the models of the process."""
+    settings = settings or ServerSettings()
+    shared: Any = {"recent_vectors": settings.recent_vectors, "baselines": settings.baselines}
+    shared["models"] = SharedModels(settings.model_wait_s)
     return {
-        tenant: CatalogStore(
-            path=each.store, reranker=each.reranker, allowed_models=each.allowed_models, models=shared, **options
-        )
+        tenant: CatalogStore(path=each.store, reranker=each.reranker, allowed_models=each.allowed_models, **shared)
         for tenant, each in entries.items()
     }
 
@@ -194,24 +193,20 @@ class Catalogs:
     """Tenant → engine. Use it in one event loop.
 
     A call keeps the engine that it began with: all that it answers is from this one. An old engine is freed with its last call.
-
-    :param tenants: the catalogues of the server; one named with the empty string serves calls without a tenant.
-    :param required: those without which the server is not ready; None for all.
-    :param drained: called, on any thread, when an engine that is served no more is freed.
-    :param on_swap: called with tenant and snapshot id at each swap.
-    :ivar missing: required catalogues that have no engine yet. It only shrinks: an engine is only replaced by another.
     """
 
     def __init__(
         self,
-        tenants: Sequence[str],
+        tenants: Sequence[str],  # one named with the empty string serves calls without a tenant
         *,
-        required: Iterable[str] | None,
-        drained: Callable[[], None],
-        on_swap: Callable[[str, str], None],
+        required: Iterable[str] | None,  # those without which the server is not ready; None for all
+        drained: Callable[[], None],  # called, on any thread, when an engine that is served no more is freed
+        on_swap: Callable[[str, str], None],  # called with tenant and snapshot id at each swap
     ) -> None:
         self._catalogs = {tenant: ServedCatalog(tenant) for tenant in tenants}
-        self.missing = set(tenants if required is None else required)
+        self.missing = set(
+            tenants if required is None else required
+        )  # required ones without an engine; it only shrinks
         self._drained, self._on_swap = drained, on_swap
 
     @property
@@ -252,11 +247,7 @@ class Catalogs:
             raise StaleSnapshotError(problem, subject=wanted, remedy="Try again in a moment, or use another replica")
 
     def swap(self, tenant: str, engine: Engine, history: Iterable[str] = ()) -> str:
-        """Serve ``engine`` from the next call on.
-
-        :param history: ids of the publications of the store, as they were before the engine was opened.
-        :returns: the id of the snapshot that was served before; empty if there was none.
-        """
+        """Serve ``engine`` from the next call on, opened after ``history``; return the id of the snapshot served before, empty for none."""
         catalog = self._catalogs[tenant]
         before, catalog.engine = catalog.engine, engine
         catalog.since = time.time()
@@ -266,8 +257,14 @@ class Catalogs:
         if before is None:
             return ""
         catalog.old.add(before)
-        finalize(before, self._freed, tenant, before.snapshot_id).atexit = False
-        return before.snapshot_id
+        before_id = before.snapshot_id
+
+        def freed() -> None:
+            _LOG.info("drained", extra=fields(tenant=tenant, snapshot_id=before_id))
+            self._drained()
+
+        finalize(before, freed).atexit = False
+        return before_id
 
     def passed(self, tenant: str, history: Iterable[str] = ()) -> None:
         """Note that the store names the served snapshot as current, after ``history``, and that nothing is known against it."""
@@ -275,7 +272,3 @@ class Catalogs:
         catalog.problem = ""
         catalog.problems.pop(catalog.snapshot_id, None)
         catalog.known |= {*history, catalog.snapshot_id}
-
-    def _freed(self, tenant: str, snapshot_id: str) -> None:
-        _LOG.info("drained", extra=fields(tenant=tenant, snapshot_id=snapshot_id))
-        self._drained()

@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError, Message
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError, OverloadedError
 from services.server.access.authentication import Access
-from services.server.admission import Admission, PeerCalls, peer_of
+from services.server.admission import Admission, PeerCalls
 from services.server.calls import (
     TENANT_METADATA_KEY,
     CallRecord,
@@ -25,6 +25,7 @@ from services.server.calls import (
     begin_call,
     error_message,
     fields,
+    peer_of,
     report_incident,
     status,
 )
@@ -49,13 +50,7 @@ _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica"
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
-    """Wraps the calls of one service. Calls of health and reflection are not wrapped.
-
-    :param max_message_bytes: maximum size of a response; a larger one becomes an error with a remedy.
-    :param max_fields: of one message, those of its parts included; and, by method, most values of a repeated field.
-    :param check: raises the error of a call that need not be read, because it would be refused after it.
-    :param trail: writes the audit log of the calls that change something; None where none of the service does.
-    """
+    """Wraps the calls of one service. Calls of health and reflection are not wrapped."""
 
     def __init__(
         self,
@@ -64,11 +59,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         admission: Admission,
         metrics: Metrics,
         *,
-        max_message_bytes: int,
-        max_fields: int,
-        max_values: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
-        check: Callable[[CallRecord], None] = lambda record: None,
-        trail: AuditLog | None = None,
+        max_message_bytes: int,  # of a response; a larger one becomes an error with a remedy
+        max_fields: int,  # of one message, those of its parts included
+        max_values: Mapping[str, Mapping[str, int]] = MappingProxyType({}),  # method → repeated field → most values
+        check: Callable[[CallRecord], None] = lambda record: None,  # raises what would refuse the call after it is read
+        trail: AuditLog | None = None,  # of the calls that change something; None where none of the service does
     ) -> None:
         self._prefix = f"/{service}/"
         methods: Any = descriptor_pool.Default().FindServiceByName(service).methods
@@ -116,8 +111,12 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self.begun += 1
         task = asyncio.current_task()
         self._tasks.add(task)
+        response: Message | None = None
+        error: EgotoolsError | pb.Error | None = None
         try:
-            response, error = await self._run(record, handler, context)
+            response = await self._answered(record, handler, context)
+        except EgotoolsError as refused:
+            error = refused
         except asyncio.CancelledError:
             if not self._abandoned:
                 remaining = context.time_remaining()
@@ -126,7 +125,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                     self._trail.left(record, why)
                 self._ended(record, why)
                 raise
-            response, error = None, _STOPPING
+            error = _STOPPING
+        except Exception:
+            error = unexpected = report_incident(record.method)
+            record.log_fields["incident_id"] = unexpected.incident_id
         finally:
             self._tasks.discard(task)
         message = error if isinstance(error, pb.Error | None) else error_message(error)
@@ -134,37 +136,37 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if self._trail is not None:
             await self._trail.end(record, code.name)
         self._ended(record, code.name, message.reason if message else "")
-        if message is not None:
-            await context.abort(code, details, (*trailing, *_retry_hint(code, error, context)))
-        return response
+        if message is None:
+            return response
+        if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+            # When to try again: soon at another replica first, then later each time; never what is too large.
+            hint = "-1"
+            if isinstance(error, OverloadedError):
+                tried = _metadata(context, _ATTEMPTS_KEY)
+                attempts = min(int(tried), _MOST_ATTEMPTS) if tried.isascii() and tried.isdecimal() else 0
+                wait_s = error.retry_after_s * 2 ** (attempts - 1) if attempts else _OTHER_REPLICA_S
+                hint = str(round(wait_s * random.uniform(0.75, 1.25) * 1e3))
+            trailing = (*trailing, (_PUSHBACK_KEY, hint))
+        await context.abort(code, details, trailing)
+        return None
 
-    async def _run(
-        self, record: CallRecord, handler: Any, context: _Context
-    ) -> tuple[Message | None, EgotoolsError | pb.Error | None]:
-        """Return the answer, or the error."""
-        try:
-            self._check(record)
-            who, method = record.caller.name or record.peer, record.method
-            self._admission.begin(who, context)
-            raw, held = await self._admission.read(method, who, context)
-            check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
-            request = _decoded(handler, raw)
-            del raw
-            if self._trail is not None:
-                await self._trail.begin(record, getattr(request, "snapshot_id", ""))
-            response: Message = await handler.unary_unary(request, context)
-            size = response.ByteSize()
-            if size > self._max_message_bytes:
-                raise answer_too_large(size, self._max_message_bytes)
-            held.resize(size)
-            self._metrics.answered(record, response)
-            return response, None
-        except EgotoolsError as error:
-            return None, error
-        except Exception:
-            unexpected = report_incident(record.method)
-            record.log_fields["incident_id"] = unexpected.incident_id
-            return None, unexpected
+    async def _answered(self, record: CallRecord, handler: Any, context: _Context) -> Message:
+        self._check(record)
+        who, method = record.caller.name or record.peer, record.method
+        self._admission.begin(who, context)
+        raw, held = await self._admission.read(method, who, context)
+        check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
+        request = _decoded(handler, raw)
+        del raw
+        if self._trail is not None:
+            await self._trail.begin(record, getattr(request, "snapshot_id", ""))
+        response: Message = await handler.unary_unary(request, context)
+        size = response.ByteSize()
+        if size > self._max_message_bytes:
+            raise answer_too_large(size, self._max_message_bytes)
+        held.resize(size)
+        self._metrics.answered(record, response)
+        return response
 
     def _ended(self, record: CallRecord, code: str, reason: str = "") -> None:
         """Log a call, and tell the observers, once for each call."""
@@ -190,18 +192,6 @@ def _decoded(handler: Any, raw: bytes) -> Any:
     except DecodeError:
         problem = "the bytes are not a message of this method"
         raise InvalidArgumentError(problem, subject="request", remedy="Send egotools.v1 messages") from None
-
-
-def _retry_hint(code: grpc.StatusCode, error: object, context: _Context) -> tuple[tuple[str, str], ...]:
-    """Say when the caller should try again: soon at another replica first, then later each time; never what is too large."""
-    if code is not grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return ()
-    if not isinstance(error, OverloadedError):
-        return ((_PUSHBACK_KEY, "-1"),)
-    tried = _metadata(context, _ATTEMPTS_KEY)
-    attempts = min(int(tried), _MOST_ATTEMPTS) if tried.isascii() and tried.isdecimal() else 0
-    wait_s = error.retry_after_s * 2 ** (attempts - 1) if attempts else _OTHER_REPLICA_S
-    return ((_PUSHBACK_KEY, str(round(wait_s * random.uniform(0.75, 1.25) * 1e3))),)
 
 
 def _metadata(context: _Context, key: str) -> str:
@@ -243,8 +233,20 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
             await self._access.admit(context, path)
             if self._ending and handler.response_streaming:
                 return None  # a client that watches health begins anew at once
+            peer = peer_of(context)
             try:
-                return await self._answer(handler, requests, context)
+                if handler.request_streaming:
+                    self._begin_stream(peer, context)
+                    async for reply in handler.stream_stream(requests, context):
+                        await context.write(reply)
+                    return None
+                raw, held = await self._admission.read("", peer, context)
+                held.resize(0)  # a watcher holds none of it
+                request = _decoded(handler, raw)
+                if not handler.response_streaming:
+                    return await handler.unary_unary(request, context)
+                self._begin_stream(peer, context)  # only now: a client that still sends would see CANCELLED instead
+                return await handler.unary_stream(request, context)
             except EgotoolsError as error:
                 await context.abort(grpc.StatusCode[error.grpc_code], str(error))
             except asyncio.CancelledError:
@@ -252,21 +254,6 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
                     raise
 
         return _as_streams(handler, answer)
-
-    async def _answer(self, handler: Any, requests: Any, context: Any) -> Any:
-        peer = peer_of(context)
-        if handler.request_streaming:
-            self._begin_stream(peer, context)
-            async for reply in handler.stream_stream(requests, context):
-                await context.write(reply)
-            return None
-        raw, held = await self._admission.read("", peer, context)
-        held.resize(0)  # a watcher holds none of it
-        request = _decoded(handler, raw)
-        if not handler.response_streaming:
-            return await handler.unary_unary(request, context)
-        self._begin_stream(peer, context)  # only now: a client that still sends would see CANCELLED instead
-        return await handler.unary_stream(request, context)
 
     def _begin_stream(self, peer: str, context: Any) -> None:
         connection = context.peer()  # its address with the port

@@ -46,10 +46,7 @@ _VARINT, _TEXT = 0, 2
 
 
 def check_fields(raw: bytes, kind: Descriptor, most: Mapping[str, int], most_fields: int = MAX_FIELDS) -> None:
-    """Check the number of fields of a message that is not decoded yet: two bytes may become a kilobyte.
-
-    :param most: name of a repeated field of the message → most values.
-    """
+    """Check the fields of a message that is not decoded yet, where two bytes may become a kilobyte; ``most`` values by repeated field."""
     limits = {kind.fields_by_name[name].number: limit for name, limit in most.items()}
     seen: Counter[int] = Counter()
     parts: list[tuple[int, int, Descriptor, int]] = [(0, len(raw), kind, 0)]
@@ -273,7 +270,16 @@ def _text(engine: Engine, tool_id: str, schema_format: str) -> bytes:
     kept, key = _KEPT.setdefault(engine, {}), (tool_id, schema_format)
     found = kept.get(key)
     if found is None:
-        found = _encoded_texts(engine, tool_id, schema_format)
+        tool = engine.tool(tool_id)
+        schema = call_schema(tool, schema_format)
+        message = pb.RankedTool(
+            **_names(tool),
+            description=valid_text(shortened(tool.description, MAX_DESCRIPTION)),
+            schema_json=valid_text(schema.json),
+            schema_notes=map(valid_text, schema.notes),
+            call=pb.Call(**message_fields(tool.call)) if tool.call and schema_format != "none" else None,
+        )
+        found = message.SerializeToString()
         if len(kept) >= _MOST:
             kept.clear()
         if len(found) <= _LONGEST:
@@ -297,11 +303,7 @@ def tool_tokens(engine: Engine, tool_id: str, schema_format: str) -> int:
 def response_message(
     engine: Engine, response: Response, *, schema_format: str, explain: bool, max_bytes: int
 ) -> pb.RetrieveResponse:
-    """Encode a response. The texts of the tools come from the engine.
-
-    :param schema_format: one of :data:`services.schemas.call_schema.SCHEMA_FORMATS`.
-    :param max_bytes: of the texts of the tools: an answer that is larger is not made to the end.
-    """
+    """Encode a response with schemas of a format. The texts of the tools come from the engine; of more than ``max_bytes`` it is not finished."""
     message = pb.RetrieveResponse(**message_fields(replace(response, tools=())))
     size = 0
     for ranked in response.tools:
@@ -319,19 +321,6 @@ def response_message(
         if explain:
             sent.reasons.CopyFrom(pb.Reasons(**message_fields(ranked.reasons)))
     return message
-
-
-def _encoded_texts(engine: Engine, tool_id: str, schema_format: str) -> bytes:
-    tool = engine.tool(tool_id)
-    schema = call_schema(tool, schema_format)
-    message = pb.RankedTool(
-        **_names(tool),
-        description=valid_text(shortened(tool.description, MAX_DESCRIPTION)),
-        schema_json=valid_text(schema.json),
-        schema_notes=map(valid_text, schema.notes),
-        call=pb.Call(**message_fields(tool.call)) if tool.call and schema_format != "none" else None,
-    )
-    return message.SerializeToString()
 
 
 def tool_message(tool: Tool, schema_notes: Sequence[str] = ()) -> pb.Tool:

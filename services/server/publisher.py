@@ -24,7 +24,7 @@ from ontology.errors import EgotoolsError, NotReadyError, SnapshotError, Unsuppo
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.server.calls import add_log_fields, current_call, fields, reason_of
-from services.server.catalogs import Action, Catalogs, CatalogStore, Published, ServedCatalog
+from services.server.catalogs import Action, Catalogs, CatalogStore, Published
 
 _LOG = logging.getLogger("egotools.server")
 _T = TypeVar("_T")
@@ -61,9 +61,6 @@ class Publisher:
 
     A snapshot is opened on a thread of its own, with all its checks, and answers the warm query. Only then is it swapped in.
     One that cannot be served changes nothing but the reason that is kept for it.
-
-    :param prepare: called with the tenant and each new engine before it is served, on a thread.
-    :param refused: called with tenant, snapshot id and the reason of the error where a snapshot cannot be served; once for a reason.
     """
 
     def __init__(
@@ -73,8 +70,8 @@ class Publisher:
         *,
         warm_query: str,
         swapped: Callable[[], Awaitable[None]],
-        prepare: Callable[[str, Engine], None],
-        refused: Callable[[str, str, str], None],
+        prepare: Callable[[str, Engine], None],  # with the tenant and each new engine before it is served, on a thread
+        refused: Callable[[str, str, str], None],  # tenant, snapshot id, reason of the error; once for a reason
     ) -> None:
         self.catalogs, self.stores = catalogs, stores
         self._warm_query, self._swapped, self._prepare, self._refused = warm_query, swapped, prepare, refused
@@ -95,10 +92,7 @@ class Publisher:
             return await self._serve(tenant, store, published.snapshot_id, lambda: published)
 
     async def publish(self, tenant: str, snapshot_id: str, actor: str = "", *, action: Action = "publish") -> Swap:
-        """Serve a snapshot of the store of a tenant, and make it the published one.
-
-        :param actor: who asks for it, for the history of the store; ``action`` is ``publish`` or ``rollback``.
-        """
+        """Serve a snapshot of the store of a tenant, and make it the published one; ``actor`` asks for it, for the history of the store."""
         store = self.store(tenant)
 
         def published() -> Published:
@@ -260,14 +254,38 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         old_id = request.old_id or self._catalogs.state(tenant).snapshot_id
         if not old_id:
             raise NotReadyError("no snapshot is served yet", subject="old_id", remedy="Name the old snapshot")
+
+        def differences() -> pb.DiffResponse:
+            found = store.diff(old_id, request.new_id)
+            tools = found.tools
+            return pb.DiffResponse(
+                old_id=found.old,
+                new_id=found.new,
+                added=tools.added[:_MAX_LISTED],
+                removed=tools.removed[:_MAX_LISTED],
+                changed=[tool.id for tool in tools.changed[:_MAX_LISTED]],
+                diff_json=json.dumps(found.to_json(), ensure_ascii=False),
+            )
+
         async with self._comparing:
-            return await in_background(lambda: _differences(store, old_id, request.new_id))
+            return await in_background(differences)
 
     async def ListCatalogs(self, request: pb.ListCatalogsRequest, context: _Context) -> pb.ListCatalogsResponse:
         """List the catalogues of this server that the caller may see."""
         visible = current_call().caller.tenants
-        tenants = [tenant for tenant in self._catalogs.tenants if visible is None or tenant in visible]
-        return pb.ListCatalogsResponse(catalogs=[_state(self._catalogs.state(tenant)) for tenant in tenants])
+        listed = pb.ListCatalogsResponse()
+        for tenant in self._catalogs.tenants:
+            if visible is None or tenant in visible:
+                catalog = self._catalogs.state(tenant)
+                listed.catalogs.add(
+                    tenant=tenant,
+                    snapshot_id=catalog.snapshot_id,
+                    tool_count=catalog.engine.catalog().tool_count if catalog.engine else 0,
+                    since=_timestamp(datetime.fromtimestamp(catalog.since, UTC) if catalog.since else None),
+                    problem=catalog.problem,
+                    draining=catalog.draining,
+                )
+        return listed
 
     def _tenant(self) -> str:
         tenant = self._catalogs.resolve(current_call().tenant)
@@ -283,31 +301,6 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         swap = (await asyncio.shield(task))._asdict()
         add_log_fields(**swap)
         return pb.PublishResponse(**swap)
-
-
-def _differences(store: CatalogStore, old_id: str, new_id: str) -> pb.DiffResponse:
-    found = store.diff(old_id, new_id)
-    tools = found.tools
-    return pb.DiffResponse(
-        old_id=found.old,
-        new_id=found.new,
-        added=tools.added[:_MAX_LISTED],
-        removed=tools.removed[:_MAX_LISTED],
-        changed=[tool.id for tool in tools.changed[:_MAX_LISTED]],
-        diff_json=json.dumps(found.to_json(), ensure_ascii=False),
-    )
-
-
-def _state(catalog: ServedCatalog) -> pb.CatalogState:
-    engine = catalog.engine
-    return pb.CatalogState(
-        tenant=catalog.tenant,
-        snapshot_id=catalog.snapshot_id,
-        tool_count=engine.catalog().tool_count if engine else 0,
-        since=_timestamp(datetime.fromtimestamp(catalog.since, UTC) if catalog.since else None),
-        problem=catalog.problem,
-        draining=catalog.draining,
-    )
 
 
 def _timestamp(at: datetime | None) -> Timestamp | None:

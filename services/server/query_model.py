@@ -26,7 +26,6 @@ from egotools.search_tool import HOW_TO_WRITE_NEEDS, MOST_NEEDS, searched_text, 
 from egotools.values import Response
 from inference.chat import ChatModel, Message
 from ontology.errors import EgotoolsError, InvalidArgumentError, ModelError
-from ontology.tool import Tool
 from retrieval.engine import Engine
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import Request
@@ -41,18 +40,14 @@ _BYTES_PER_TOKEN = 3  # English has about four
 _CACHED = 4_096  # answers
 _CALLS_PER_TENANT = 2  # at once; a request that would be one more goes without
 _CALL_S = 30.0  # after which a call ends whose request was answered long ago
-_NEEDS = {
-    "type": "object",
-    "properties": {"needs": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_NEEDS}},
-    "required": ["needs"],
-    "additionalProperties": False,
-}
-_CHOICE = {
-    "type": "object",
-    "properties": {"tools": {"type": "array", "items": {"type": "string"}, "maxItems": SHORTLIST}},
-    "required": ["tools"],
-    "additionalProperties": False,
-}
+
+
+def _listing(name: str, most: int) -> dict[str, Any]:
+    """The JSON Schema of an answer with one list of texts."""
+    listed = {"type": "array", "items": {"type": "string"}, "maxItems": most}
+    return {"type": "object", "properties": {name: listed}, "required": [name], "additionalProperties": False}
+
+
 _CHOOSE = (
     "You choose the tools with which a task can be done from start to end, look-ups and checks that come first included: every tool that is "
     "needed, none that is not, of two that do the same the better one, the most important first. The task and the texts of the tools are "
@@ -111,15 +106,14 @@ def shown_tools(engine: Engine, request: Request) -> dict[str, str]:
     """The best 40 tools for a request by id, each in one line: title, description, and the inputs that it requires."""
     plain: Any = dict.fromkeys(("explain", "explanation", "auto_k", "abstain"), False)
     wanted = replace(request, k=SHORTLIST, budget_tokens=0, **plain)
-    found = engine.retriever(request.preset).retrieve(wanted)
-    return {each.id: _line_of(engine.tool(each.id)) for each in found.tools}
-
-
-def _line_of(tool: Tool) -> str:
-    required = [each.name for each in tool.parameters if each.required]
-    inputs = f" (needs {', '.join(required[:_SHOWN_INPUTS])})" if required else ""
-    text = " ".join(f"{tool.title}. {tool.description}".split())[:_SHOWN_CHARS]
-    return valid_text(text + inputs[:_SHOWN_CHARS])
+    shown = {}
+    for each in engine.retriever(request.preset).retrieve(wanted).tools:
+        tool = engine.tool(each.id)
+        required = [parameter.name for parameter in tool.parameters if parameter.required]
+        inputs = f" (needs {', '.join(required[:_SHOWN_INPUTS])})" if required else ""
+        text = " ".join(f"{tool.title}. {tool.description}".split())[:_SHOWN_CHARS]
+        shown[each.id] = valid_text(text + inputs[:_SHOWN_CHARS])
+    return shown
 
 
 class _BoundedChat:
@@ -135,16 +129,19 @@ class _BoundedChat:
         self._answers: OrderedDict[bytes, list[Any]] = OrderedDict()  # by digests of what was asked
 
     async def _asked(self, tenant: str, system: str, text: str, deadline: float) -> tuple[list[Any], int]:
-        """What the model lists, and the tokens that it took; 0 where the answer was kept.
-
-        :param deadline: of the call, a ``time.monotonic()``; half of what is left is for the model.
-        :raises ModelError: where there is no answer in time, or none in the form that was asked for.
-        """
+        """What the model lists in half of the time to the deadline (a ``time.monotonic()``), and the tokens that it took; 0 where it was kept."""
         asked = json.dumps((tenant, system, text))  # in ASCII, also where a text has half a character
         key, tokens = hashlib.sha256(asked.encode()).digest(), 0
         if key not in self._answers:
             answer, tokens = await self._answer(tenant, system, text, (deadline - time.monotonic()) / 2)
-            self._answers[key] = self._read(answer)
+            try:
+                value = json.loads(answer)
+                listed = value.get(self._field) if isinstance(value, dict) else None
+            except (ValueError, RecursionError):  # no JSON, or too deep
+                listed = None
+            if not isinstance(listed, list):
+                raise self._error("its answer is not in the form that was asked for")
+            self._answers[key] = listed
             if len(self._answers) > _CACHED:
                 self._answers.popitem(last=False)
         self._answers.move_to_end(key)
@@ -191,16 +188,6 @@ class _BoundedChat:
             raise self._error(f"its client failed: {type(error).__name__}") from None
         return completion.text, completion.prompt_tokens + completion.completion_tokens
 
-    def _read(self, answer: str) -> list[Any]:
-        try:
-            value = json.loads(answer)
-            listed = value.get(self._field) if isinstance(value, dict) else None
-        except (ValueError, RecursionError):  # no JSON, or too deep
-            listed = None
-        if not isinstance(listed, list):
-            raise self._error("its answer is not in the form that was asked for")
-        return listed
-
     def _error(self, problem: str) -> ModelError:
         return ModelError(problem, subject=self._chat.name)
 
@@ -208,18 +195,14 @@ class _BoundedChat:
 class QueryModel(_BoundedChat):
     """Writes the needs of requests."""
 
-    schema, most_tokens = _NEEDS, _MOST_TOKENS
+    schema, most_tokens = _listing("needs", MOST_NEEDS), _MOST_TOKENS
 
     def helps(self, request: Request) -> bool:
         """Whether the model is asked about a request: of the preset ``default``, named or not, without needs."""
         return request.preset in ("", DEFAULT_PRESET) and not request.needs
 
     async def improve(self, request: Request, tenant: str, deadline: float, *, searched: str) -> Improved:
-        """The request with the needs that the model sees in it.
-
-        :param deadline: of the call, a ``time.monotonic()``; half of what is left is for the model.
-        :param searched: of :func:`what_is_searched`.
-        """
+        """The request with the needs that the model sees in it; ``searched`` is of :func:`what_is_searched`."""
         started, tokens = time.monotonic(), 0
         try:
             written, tokens = await self._asked(tenant, _REWRITE + searched, f"Request:\n{request.query}", deadline)
@@ -236,18 +219,14 @@ class QueryModel(_BoundedChat):
 class Chooser(_BoundedChat):
     """Chooses among the best tools."""
 
-    schema, most_tokens = _CHOICE, _CHOICE_TOKENS
+    schema, most_tokens = _listing("tools", SHORTLIST), _CHOICE_TOKENS
 
     def helps(self, request: Request) -> bool:
         """Whether the model is asked about a request: of the preset ``default``, named or not."""
         return request.preset in ("", DEFAULT_PRESET)
 
     async def choose(self, improved: Improved, tenant: str, deadline: float, *, shown: Mapping[str, str]) -> Improved:
-        """The request with the ids of the tools that the model chooses.
-
-        :param deadline: of the call, a ``time.monotonic()``; half of what is left is for the model.
-        :param shown: of :func:`shown_tools`.
-        """
+        """The request with the ids of the tools that the model chooses among those of :func:`shown_tools`."""
         started, tokens, request = time.monotonic(), 0, improved.request
         # A line break in a name begins no other tool.
         tools = "\n".join(" ".join(f"{id_}: {text}".split()) for id_, text in shown.items())

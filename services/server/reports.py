@@ -26,10 +26,7 @@ _WINDOW_S, _REPORTERS = 60.0, 10_000
 
 
 class Reports:
-    """What a server does with outcomes. Thread-safe but for :meth:`allow`, which belongs to the event loop.
-
-    :param folders: tenant → the folder of its outcomes.
-    """
+    """What a server does with outcomes, by tenant. Thread-safe but for :meth:`allow`, which belongs to the event loop."""
 
     def __init__(self, folders: Mapping[str, Path], settings: ServerSettings) -> None:
         self._settings, self._folders = settings, dict(folders)
@@ -74,10 +71,7 @@ class Reports:
             raise OverloadedError(problem, subject="reports", remedy="Report again later")
 
     def keep(self, message: pb.ReportOutcomeRequest, call: CallRecord, engine: Engine) -> Future[None]:
-        """Check a report and append it to the log.
-
-        :returns: done when it is on the disk.
-        """
+        """Check a report and append it to the log; the future is done when it is on the disk."""
         if call.tenant not in self._catalogs:
             problem = "this server keeps no outcomes of this catalogue"
             remedy = "Let it write to the store, and set EGOTOOLS_OUTCOMES_MIB above 0"
@@ -85,40 +79,31 @@ class Reports:
                 remedy = "Start egotools serve, and name it with --server"
             raise SnapshotError(problem, subject="outcomes", remedy=remedy)
         secret, log = self._catalogs[call.tenant]
-        _check(message)
+        for holds, field, problem in (
+            (_REQUEST_ID.fullmatch(message.request_id), "request_id", "it is none that an answer of this server had"),
+            (len(message.used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed"),
+            (all(message.used), "used", "the id of a tool is empty"),
+            (len(message.query) <= _MAX_QUERY_CHARS, "query", f"at most {_MAX_QUERY_CHARS:,} characters are allowed"),
+        ):
+            if not holds:
+                raise InvalidArgumentError(problem, subject=field)
         for tool_id in dict.fromkeys(message.used):
             engine.tool(tool_id)
         keeps = self._settings.keep_requests
+        # The words of a request that the tools' documents have too: no name or number that only the request has.
+        known = engine.known_terms(message.query) if keeps == "terms" and message.query else ()
         outcome = Outcome(
             key=message.request_id,
             time=int(time.time()),
             reporter=pseudonym(secret, _name(call)),
             used=tuple(message.used),
             succeeded=message.succeeded if message.HasField("succeeded") else None,
-            terms=_terms(engine, message.query) if keeps == "terms" else (),
+            terms=tuple(sorted(term for term in known if len(term) <= _MAX_TERM_CHARS)[:_MAX_TERMS]),
             query=message.query if keeps == "text" else "",
         )
         return self._writer.submit(log.append, outcome)
 
 
-def _terms(engine: Engine, query: str) -> tuple[str, ...]:
-    """The words of a request that the tools' documents have too: no name or number that only the request has."""
-    known = engine.known_terms(query) if query else ()
-    return tuple(sorted(term for term in known if len(term) <= _MAX_TERM_CHARS)[:_MAX_TERMS])
-
-
 def _name(call: CallRecord) -> str:
     """Who reports: the caller, else the address of the peer."""
     return f"caller:{call.caller.name}" if call.caller.name else f"peer:{call.peer}"
-
-
-def _check(message: pb.ReportOutcomeRequest) -> None:
-    rules = [
-        (_REQUEST_ID.fullmatch(message.request_id), "request_id", "it is none that an answer of this server had"),
-        (len(message.used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed"),
-        (all(message.used), "used", "the id of a tool is empty"),
-        (len(message.query) <= _MAX_QUERY_CHARS, "query", f"at most {_MAX_QUERY_CHARS:,} characters are allowed"),
-    ]
-    for holds, field, problem in rules:
-        if not holds:
-            raise InvalidArgumentError(problem, subject=field)

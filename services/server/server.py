@@ -25,8 +25,8 @@ from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
 from services.server.access.authentication import access_of, warn_of_unknown_filters
 from services.server.access.tls import is_loopback
-from services.server.admission import Admission, Limiter, PeerCalls
-from services.server.calls import CallRecord, fields
+from services.server.admission import Admission, PeerCalls
+from services.server.calls import fields
 from services.server.catalogs import Catalogs, CatalogStore
 from services.server.interceptors import CallInterceptor, StandardInterceptor
 from services.server.messages import MAX_FIELDS
@@ -35,7 +35,7 @@ from services.server.observe.metrics import Metrics, MetricsHttp
 from services.server.publisher import CatalogAdmin, Publisher, in_background
 from services.server.query_model import Chooser, QueryModel, open_query_chat
 from services.server.reports import Reports
-from services.server.servicer import ToolRetrieval, flow_of
+from services.server.servicer import Limiter, ToolRetrieval, flow_of
 from services.server.settings import ServerSettings
 
 _LOG = logging.getLogger("egotools.server")
@@ -70,24 +70,18 @@ def limit_heap() -> None:
 
 
 class Server:
-    """One listening server, with an admin service on a port of its own if the settings name one.
-
-    Create, start and stop it in one event loop.
-
-    :param stores: tenant → store of its catalogue; None for one catalogue, which :meth:`load` gives an engine.
-    :param required: the tenants without which the service is not ready; None for all.
-    :param outcomes: tenant → folder of the outcomes that agents report; None for that of each store.
-    :param chat: helps with requests instead of the model that the settings name.
-    """
+    """One listening server, with an admin service on a port of its own if the settings name one. Use it in one event loop."""
 
     def __init__(
         self,
         settings: ServerSettings,
-        stores: Mapping[str, CatalogStore] | None = None,
+        stores: Mapping[str, CatalogStore]
+        | None = None,  # by tenant; None for one catalogue, which ``load`` gives an engine
         *,
-        required: Iterable[str] | None = None,
-        outcomes: Mapping[str, Path] | None = None,
-        chat: ChatModel | None = None,
+        required: Iterable[str] | None = None,  # the tenants without which the service is not ready; None for all
+        outcomes: Mapping[str, Path]
+        | None = None,  # tenant → folder of what agents report; None for that of each store
+        chat: ChatModel | None = None,  # helps with requests instead of the model that the settings name
     ) -> None:
         stores = stores or {}
         if outcomes is None:
@@ -97,20 +91,39 @@ class Server:
         self.metrics, self.metrics_port = Metrics(lambda: self.catalogs.tenants), 0
         self.trail = AuditLog(settings.audit_log)
         self._http: MetricsHttp | None = None
-        self.access = access_of(settings, denied=self.metrics.denied, policy_read=self._policy_read)
+
+        def policy_read(file: str, outcome: str) -> None:
+            self.trail.note("load-policy", subject=file, outcome=outcome)
+
+        self.access = access_of(settings, denied=self.metrics.denied, policy_read=policy_read)
         self.reports = Reports(outcomes, settings)
         self.catalogs = Catalogs(
             tuple(stores or ("",)), required=required, drained=self._drained, on_swap=self._swapped
         )
+
+        def prepare(tenant: str, engine: Engine) -> None:
+            if self.access.authentication is not None:
+                # What all parts share is read here: the first caller with filters would wait seconds for it at 100,000 tools.
+                engine.restricted({"id": ("!*",)}).catalog()
+                warn_of_unknown_filters(self.access.authentication.rules.value, tenant, engine)
+
+        def refused(tenant: str, snapshot_id: str, reason: str) -> None:
+            self.metrics.publication_refused(tenant)
+            self.trail.note("swap", tenant=tenant, subject=snapshot_id, outcome=reason)
+
+        def published_at(tenant: str, snapshot_id: str) -> float:
+            store = self.publisher.stores.get(tenant)
+            return store.published_at(snapshot_id) if store is not None else 0.0
+
         self.publisher = Publisher(
             self.catalogs,
             stores,
             warm_query=settings.warm_query,
             swapped=self._report_readiness,
-            prepare=self._prepare,
-            refused=self._refused,
+            prepare=prepare,
+            refused=refused,
         )
-        self.metrics.published = self._published_at
+        self.metrics.published = published_at
         self._health: Any = health.aio.HealthServicer()
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -136,7 +149,7 @@ class Server:
             max_message_bytes=settings.max_message_bytes,
             max_fields=MAX_FIELDS,
             max_values={"RetrieveBatch": {"requests": settings.max_batch}},
-            check=self._check,
+            check=lambda record: self.limiter.check(flow_of(record, self.catalogs.resolve(record.tenant))),
         )
         admin_settings = replace(settings, max_message_bytes=_ADMIN_REQUEST_BYTES)
         self._admin_calls = CallInterceptor(
@@ -169,10 +182,8 @@ class Server:
             health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)
 
     async def start(self) -> str:
-        """Listen. The health of the process is then SERVING, the health of the service NOT_SERVING.
-
-        :returns: the address, ``host:port``, with the actual port.
-        :raises InvalidArgumentError: when the server cannot listen on an address.
+        """Listen, and return the address with the actual port; the process is then SERVING, the service NOT_SERVING. InvalidArgumentError when
+        the server cannot listen on an address.
         """
         settings, self._loop = self.settings, asyncio.get_running_loop()
         if settings.reflection == "on" or (settings.reflection == "loopback" and is_loopback(settings.host)):
@@ -252,30 +263,10 @@ class Server:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
 
-    def _check(self, record: CallRecord) -> None:
-        self.limiter.check(flow_of(record, self.catalogs.resolve(record.tenant)))
-
-    def _prepare(self, tenant: str, engine: Engine) -> None:
-        if self.access.authentication is not None:
-            # What all parts share is read here: the first caller with filters would wait seconds for it at 100,000 tools.
-            engine.restricted({"id": ("!*",)}).catalog()
-            warn_of_unknown_filters(self.access.authentication.rules.value, tenant, engine)
-
-    def _published_at(self, tenant: str, snapshot_id: str) -> float:
-        store = self.publisher.stores.get(tenant)
-        return store.published_at(snapshot_id) if store is not None else 0.0
-
     def _swapped(self, tenant: str, snapshot_id: str) -> None:
         self.metrics.swapped(tenant, snapshot_id)
         self.trail.note("swap", tenant=tenant, subject=snapshot_id)
         self.reports.open(tenant)
-
-    def _refused(self, tenant: str, snapshot_id: str, reason: str) -> None:
-        self.metrics.publication_refused(tenant)
-        self.trail.note("swap", tenant=tenant, subject=snapshot_id, outcome=reason)
-
-    def _policy_read(self, file: str, outcome: str) -> None:
-        self.trail.note("load-policy", subject=file, outcome=outcome)
 
     async def _report_readiness(self) -> None:
         if self._serving or self.catalogs.missing:
@@ -284,18 +275,17 @@ class Server:
         await self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.SERVING)
         served = [found for tenant in self.catalogs.tenants if (found := self.catalogs.state(tenant).snapshot_id)]
         first = "".join(served[:1])
-        if self.settings.ready_file is not None:
-            self._write_ready_file(self.settings.ready_file, first)
+        path = self.settings.ready_file
+        if path is not None:
+            host, _, port = self.address.rpartition(":")
+            ready: dict[str, Any] = {"address": self.address, "host": host, "port": int(port), "pid": os.getpid()}
+            ready["snapshot_id"] = first
+            if self.admin_address:
+                ready["admin_address"] = self.admin_address
+            remedy = "Choose a folder that exists and can be written"
+            with disk_errors(path, remedy=remedy), replacing(path) as temporary:
+                temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")
         _LOG.info("serving", extra=fields(address=self.address, snapshot_id=first, tenants=len(served)))
-
-    def _write_ready_file(self, path: Path, snapshot_id: str) -> None:
-        host, _, port = self.address.rpartition(":")
-        ready: dict[str, Any] = {"address": self.address, "host": host, "port": int(port), "pid": os.getpid()}
-        ready["snapshot_id"] = snapshot_id
-        if self.admin_address:
-            ready["admin_address"] = self.admin_address
-        with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
-            temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")
 
     def _drained(self) -> None:
         """Give memory that was freed back to the operating system."""
@@ -315,10 +305,7 @@ class Server:
         task.add_done_callback(self._tasks.discard)
 
     def _listen(self, server: grpc.aio.Server, host: str, port: int) -> str:
-        """Open a port and return the address with the actual one.
-
-        :raises InvalidArgumentError: when that is not possible.
-        """
+        """Open a port and return the address with the actual one; InvalidArgumentError when that is not possible."""
         host = f"[{host}]" if ":" in host and not host.startswith("[") else host
         address, credentials = f"{host}:{port}", self.access.server_credentials()
         try:
@@ -329,11 +316,12 @@ class Server:
         except RuntimeError:
             found = 0
         if found == 0:
-            raise InvalidArgumentError(
-                "the server cannot listen on this address: the port is in use or not allowed, or the host is not of this machine",
-                subject=address,
-                remedy="Choose another port; port 0 takes any free one",
+            why = "the port is in use or not allowed, or the host is not of this machine"
+            problem, remedy = (
+                f"the server cannot listen on this address: {why}",
+                "Choose another port; port 0 takes any free one",
             )
+            raise InvalidArgumentError(problem, subject=address, remedy=remedy)
         return f"{host}:{found}"
 
 

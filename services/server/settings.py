@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -83,7 +83,7 @@ class ServerSettings:
     reports_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 600
 
     max_deadline_s: _Wait = 60.0
-    max_call_cost: Annotated[int, Field(ge=1, le=100_000)] = 256  # units, see :mod:`services.server.admission`
+    max_call_cost: Annotated[int, Field(ge=1, le=100_000)] = 256  # units, see :mod:`services.server.messages`
     max_inflight_bytes: Annotated[int, Field(ge=_MIB, le=64 * 1024 * _MIB)] = 64 * _MIB  # one peer may hold a quarter
     max_calls: Annotated[int, Field(ge=16, le=1_000_000)] = 8_192
     max_peer_calls: Annotated[int, Field(ge=8, le=1_000_000)] = 1_024
@@ -104,9 +104,8 @@ class ServerSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> ServerSettings:
-        """Read the settings from environment variables: ``EGOTOOLS_PORT``, ``EGOTOOLS_GRACE_S``, …, one for each field.
+        """Read the settings from variables of the environment, ``EGOTOOLS_PORT``, …, one for each field. An empty one counts as unset.
 
-        :param environ: default: the environment of this process. An empty variable counts as unset.
         :param overrides: values that take precedence over the environment; None counts as unset.
         :raises InvalidArgumentError: naming the variable or the field that is invalid.
         """
@@ -114,7 +113,11 @@ class ServerSettings:
         for name, (harmless, remedy) in _REMOVED.items():
             if given.get(ENV_PREFIX + name, "") not in ("", harmless):
                 raise InvalidArgumentError("it was removed", subject=ENV_PREFIX + name, remedy=remedy)
-        _warn_of_misspelt(given, {each.name.upper() for each in fields(cls)})
+        known = {each.name.upper() for each in fields(cls)}
+        for variable in sorted(each for each in given if each.startswith(ENV_PREFIX)):
+            name = variable.removeprefix(ENV_PREFIX)  # it is no error: a cluster gives variables of services such names
+            if name not in known and (near := get_close_matches(name, known, n=1, cutoff=_MISSPELT)):
+                _LOG.warning("%s is no setting, is %s%s meant?", variable[:100], ENV_PREFIX, near[0])
         values = {name: value for name, value in overrides.items() if value is not None}
         variables = {each.name: ENV_PREFIX + each.name.upper() for each in fields(cls) if each.name not in values}
         values |= {name: given[variable] for name, variable in variables.items() if given.get(variable)}
@@ -127,15 +130,6 @@ class ServerSettings:
             problem = first_error(error).partition(" is ")[2]
             remedy = "docs/serving.md, docs/operate.md and docs/access.md have the settings"
             raise InvalidArgumentError(problem, subject=variables.get(name, name), remedy=remedy) from None
-
-
-def _warn_of_misspelt(given: Mapping[str, str], known: Collection[str]) -> None:
-    """Log a variable that is nearly a setting. It is no error: a cluster gives variables of services such names."""
-    for variable in sorted(given):
-        name = variable.removeprefix(ENV_PREFIX)
-        near = get_close_matches(name, known, n=1, cutoff=_MISSPELT) if name != variable and name not in known else []
-        if near:
-            _LOG.warning("%s is no setting, is %s%s meant?", variable[:100], ENV_PREFIX, near[0])
 
 
 def _named(store: Any) -> Any:

@@ -35,15 +35,13 @@ OpenClient: TypeAlias = Callable[[str, str], AsyncClient]
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a run is asked.
-
-    :param domain: name of a domain; empty for the planner's default.
-    :param token: of the user, for calls to the tool service; empty where there is no access control. Likewise ``tenant``.
-    """
+    """What a run is asked."""
 
     request: str
-    domain: str = ""
-    token: str = field(default="", repr=False)
+    domain: str = ""  # its name; empty for the planner's default
+    token: str = field(
+        default="", repr=False
+    )  # of the user, for calls to the tool service; empty without access control
     tenant: str = ""
 
 
@@ -113,10 +111,7 @@ class LiveRuns:
         self._running = 0
 
     def check_room(self) -> None:
-        """Check that one more may begin.
-
-        :raises OverloadedError: when too many are under way, calls of a model that cancelled runs left included.
-        """
+        """Check that one more may begin; OverloadedError when too many are under way, calls that cancelled runs left at a model included."""
         if self._running + abandoned_calls() >= _MOST_RUNNING:
             raise OverloadedError("too many runs at once", remedy="Wait until one has ended, or cancel one")
 

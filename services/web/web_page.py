@@ -1,20 +1,35 @@
-"""The page of a gRPC server in this process."""
+"""The page of a gRPC server in this process: its files, its routes, who may use them, and errors as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
-from egotools import AsyncClient
-from ontology.errors import InvalidArgumentError, NotFoundError
-from services.http.http_server import serve_http
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from egotools import AsyncClient, ClientError
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, UnauthenticatedError, UnsupportedError
+from ontology.json_values import first_error
+from services.http.http_server import http_status, is_own_host, serve_http
 from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error
+from services.server.access.authentication import Authentication, check_permission
 from services.server.access.tls import is_loopback, own_credentials, own_target, web_context
 from services.server.server import Server
-from services.web.live_runs import Plan, PlanRequest, RunEvent, error_json, observed
-from services.web.page_app import PageContext, page_app
+from services.web.live_runs import LiveRuns, OpenClient, Plan, PlanRequest, RunEvent, error_json, observed
 
 _MOST_ROWS = 200  # of a table that are shown
 
@@ -36,40 +51,16 @@ def client_maker(server: Server) -> Callable[[str, str], AsyncClient]:
     return make
 
 
-def _questions(plan: AskPlan, stores: Mapping[str, Path]) -> Plan:
-    """Return what answers questions of a graph: of that of the plan, else of the tool graph of the visitor's tenant."""
-
-    async def work(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
-        found = plan
-        if not plan.graph:
-            if asked.tenant not in stores:
-                raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
-            found = replace(plan, graph=f"store:{stores[asked.tenant]}")
-        told = await ask_graph(found, asked.request, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
-        failed = outcome_error(told.answered.end, by_command=False)
-        error = None if failed is None else error_json(failed)
-        observe({"event": "QuestionAnswered", "pages": list(told.pages), "error": error})
-
-    return observed(work)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSettings:
-    """Where the page is, and what is behind it; its TLS is that of the server.
+    """Where the page is, and what is behind it; its TLS is that of the server."""
 
-    :param host: beyond loopback only with TLS and access control, or where the server is ``insecure``.
-    :param names: host names by which the page may be called, beside those of loopback and ``host``.
-    :param plan: None: the page only looks for tools.
-    :param domains: of the planner, the default first.
-    :param ask: how questions of a graph are answered, where its graph is empty that of each tenant's tools; None: none are.
-    """
-
-    host: str = "127.0.0.1"
+    host: str = "127.0.0.1"  # beyond loopback only with TLS and access control, or where the server is ``insecure``
     port: int = 8080
-    names: tuple[str, ...] = ()
-    plan: Plan | None = None
-    domains: Sequence[str] = ()
-    ask: AskPlan | None = None
+    names: tuple[str, ...] = ()  # by which the page may be called, beside those of loopback and ``host``
+    plan: Plan | None = None  # None: the page only looks for tools
+    domains: Sequence[str] = ()  # of the planner, the default first
+    ask: AskPlan | None = None  # of questions of a graph, where it names none of the tenant's tools; None: none are
 
 
 @asynccontextmanager
@@ -95,11 +86,26 @@ async def serve_web(
     if grpc_settings.require_client_cert:
         problem = "the page cannot call a server that knows its callers by their certificates"
         raise InvalidArgumentError(problem, subject="require_client_cert", remedy="Use tokens, or leave --web out")
+
+    asking = settings.ask
+
+    async def ask(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
+        """Answer a question of a graph: of that of the plan, else of the tool graph of the visitor's tenant."""
+        plan = asking or AskPlan(graph="")
+        if not plan.graph:
+            if asked.tenant not in stores:
+                raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
+            plan = replace(plan, graph=f"store:{stores[asked.tenant]}")
+        told = await ask_graph(plan, asked.request, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
+        failed = outcome_error(told.answered.end, by_command=False)
+        error = None if failed is None else error_json(failed)
+        observe({"event": "QuestionAnswered", "pages": list(told.pages), "error": error})
+
     context = PageContext(
         open_client=client_maker(server),
         authentication=access.authentication,
         plan=settings.plan,
-        question=None if settings.ask is None else _questions(settings.ask, stores),
+        question=None if asking is None else observed(ask),
         domains=settings.domains,
     )
     app = page_app(context, hosts=[settings.host, *settings.names])
@@ -108,3 +114,235 @@ async def serve_web(
             yield address
         finally:
             context.stopping.set()
+
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""The content security policy: nothing inline, nothing from elsewhere, and no text that becomes markup."""
+STATIC = Path(__file__).parent / "static"
+"""The files of the page."""
+_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+_TENANT_HEADER = "x-egotools-tenant"
+_READ, _ALL = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/Publish"
+_MAX_BODY_BYTES, _MAX_QUERY_CHARS = 64 * 1024, 20_000
+_MOST_NEIGHBOURS = 300
+_STILL_THERE_S = 15.0
+_FAILURES: tuple[Any, ...] = (EgotoolsError, ClientError, Exception)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageContext:
+    """What the routes share."""
+
+    open_client: OpenClient
+    authentication: Authentication | None = (
+        None  # that of the gRPC server; None: everybody may see everything, as there
+    )
+    plan: Plan | None = None  # executes requests; None: the page only looks for tools
+    question: Plan | None = None  # answers questions of a graph; None: none are
+    domains: Sequence[str] = ()  # names of the planner's domains, the default first
+    runs: LiveRuns = field(default_factory=LiveRuns)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+async def _visitor(request: Request, method: str = _READ) -> tuple[str, str]:
+    """The token and the tenant of who asks, when they may call a method of the service; else the errors of authentication."""
+    authentication, tenant = _context(request).authentication, request.headers.get(_TENANT_HEADER, "")
+    if authentication is None:
+        return "", tenant
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    token = token.strip() if scheme.lower() == "bearer" else ""
+    if not token:
+        remedy = "The page has no sign-in: let a proxy send authorization: Bearer TOKEN"
+        raise UnauthenticatedError("the request has no token", subject="authorization", remedy=remedy)
+    caller = await authentication.caller(await authentication.bearer(f"Bearer {token}"))
+    check_permission(caller, method, tenant)
+    return token, tenant or caller.home
+
+
+def _context(request: Request) -> PageContext:
+    context: PageContext = request.app.state.context
+    return context
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _ToolsAsked(_Form):
+    """A request for tools: words, needs, or both. The service says what is wrong with them."""
+
+    query: str = Field(default="", max_length=_MAX_QUERY_CHARS)
+    needs: list[str] = Field(default_factory=list)
+    k: int = Field(default=10, ge=1, le=100)
+
+
+class _RunAsked(_Form):
+    query: str = Field(min_length=1, max_length=_MAX_QUERY_CHARS)
+    domain: str = Field(default="", max_length=200)
+
+
+_F = TypeVar("_F", bound=_Form)
+
+
+async def _body(request: Request, form: type[_F]) -> _F:
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise InvalidArgumentError("the body is not JSON", subject="content-type", remedy="Send application/json")
+    try:
+        return form.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise InvalidArgumentError(first_error(error), subject="body", remedy="Correct the request") from error
+
+
+async def _session(request: Request) -> JSONResponse:
+    """Say what this visitor may do. Asks for no token."""
+    context, refused = _context(request), await _refusal(request, _READ)
+    questions = context.question is not None and await _refusal(request, _ALL) is None
+    problem = None if refused is None else error_json(refused)
+    said = {"problem": problem, "planner": context.plan is not None, "questions": questions}
+    return JSONResponse({**said, "domains": list(context.domains)})
+
+
+async def _refusal(request: Request, method: str) -> EgotoolsError | None:
+    try:
+        await _visitor(request, method)
+    except EgotoolsError as error:
+        return error
+    return None
+
+
+@asynccontextmanager
+async def _client(request: Request) -> AsyncIterator[AsyncClient]:
+    """A client with the token and the tenant of the visitor."""
+    async with _context(request).open_client(*await _visitor(request)) as client:
+        yield client
+
+
+async def _tools(request: Request) -> JSONResponse:
+    """The tools for a request, or the calls that lead to what is asked, in order."""
+    async with _client(request) as client:
+        asked = await _body(request, _ToolsAsked)
+        if request.url.path == "/api/plan":
+            return JSONResponse(asdict(await client.plan(query=asked.query, needs=asked.needs)))
+        return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k)))
+
+
+async def _looked_up(request: Request) -> JSONResponse:
+    """A tool, the neighbours of a node, or a page of the catalogue."""
+    what, given = request.url.path.rpartition("/")[2], request.query_params
+    async with _client(request) as client:
+        if what == "tool":
+            return JSONResponse(asdict(await client.get_tool(given.get("id", ""))))
+        if what == "catalog":
+            return JSONResponse(asdict(await client.catalog(page_size=100, page_token=given.get("page", ""))))
+        found = await client.neighbors(given.get("node", ""), limit=_MOST_NEIGHBOURS)
+        return JSONResponse({**asdict(found), "truncated": found.truncated})
+
+
+async def _begun(request: Request) -> StreamingResponse:
+    """The events of a run of the planner, or of a question of a graph."""
+    context, is_run = _context(request), request.url.path == "/api/runs"
+    visitor = await _visitor(request, _READ if is_run else _ALL)
+    asked, plan = await _body(request, _RunAsked), context.plan if is_run else context.question
+    if plan is None:
+        problem = "this server has no planner" if is_run else "this server answers no questions of a graph"
+        raise UnsupportedError(problem, remedy="Look at the tools")
+    if asked.domain and asked.domain not in context.domains:
+        raise InvalidArgumentError("there is no such domain", subject="domain", remedy="Choose one of the list")
+    context.runs.check_room()
+    events = context.runs.events(plan, PlanRequest(asked.query, asked.domain, *visitor))
+    return StreamingResponse(_stream(events, context.stopping), media_type="text/event-stream")
+
+
+async def _stream(events: AsyncGenerator[RunEvent, None], stopping: asyncio.Event) -> AsyncIterator[str]:
+    """Server-sent events, with a comment in long pauses so that nobody in between closes the connection."""
+    async with aclosing(events):
+        stopped = asyncio.ensure_future(stopping.wait())
+        waiting = asyncio.ensure_future(anext(events, None))
+        try:
+            while not stopping.is_set():
+                await asyncio.wait([waiting, stopped], timeout=_STILL_THERE_S, return_when=asyncio.FIRST_COMPLETED)
+                if not waiting.done():
+                    yield ": still there\n\n"
+                elif (event := waiting.result()) is None:
+                    return
+                else:
+                    yield f"data: {json.dumps(event)}\n\n"
+                    waiting = asyncio.ensure_future(anext(events, None))
+        finally:
+            for task in (waiting, stopped):
+                task.cancel()
+            await asyncio.wait([waiting, stopped])
+
+
+class _PageGuard:
+    """Middleware. A host name that is none of loopback or ``hosts`` is refused, and what comes from another site."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api/") else "no-cache")
+            await send(message)
+
+        refusal = self._refusal(scope) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        headers = Headers(scope=scope)
+        if not is_own_host(headers.get("host", ""), self._hosts):
+            return PlainTextResponse("This server has another name.", status_code=421)
+        if scope["path"].startswith("/api/"):
+            origin, netloc = headers.get("origin", ""), ""
+            with suppress(ValueError):  # it is no address
+                netloc = urlsplit(origin).netloc.lower()
+            elsewhere = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+            if elsewhere or (origin and netloc != headers.get("host", "").lower()):
+                return PlainTextResponse("This comes from another site.", status_code=403)
+        if scope["method"] not in ("GET", "HEAD"):
+            length = headers.get("content-length", "")
+            if not length.isdecimal():
+                return PlainTextResponse("The length of the request is missing.", status_code=411)
+            if int(length) > _MAX_BODY_BYTES:
+                return PlainTextResponse("The request is too long.", status_code=413)
+        return None
+
+
+def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
+    """Return the application, which may be called by names of loopback and of ``hosts``."""
+
+    async def index(request: Request) -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    async def failed(request: Request, error: Exception) -> JSONResponse:
+        found = error_json(error)
+        return JSONResponse({"error": found}, status_code=http_status(found["code"]))
+
+    routes = (
+        Route("/", index),
+        Route("/api/session", _session),
+        *(Route(f"/api/{name}", _tools, methods=["POST"]) for name in ("retrieve", "plan")),
+        *(Route(f"/api/{name}", _looked_up) for name in ("tool", "neighbors", "catalog")),
+        *(Route(f"/api/{name}", _begun, methods=["POST"]) for name in ("runs", "questions")),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    )
+    guard = [Middleware(_PageGuard, hosts=hosts)]
+    app = Starlette(routes=routes, middleware=guard, exception_handlers=dict.fromkeys(_FAILURES, failed))
+    app.state.context = context
+    return app

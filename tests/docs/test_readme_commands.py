@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.show import DIFFERENT
+from services.cli.build import DIFFERENT
 from services.jobs.improve import NOT_BETTER
 from tests.conftest import ROOT
 from tests.harness.waiting import LIMIT_S, wait_until

@@ -8,7 +8,7 @@ import pytest
 
 from egotools import CatalogInfo, NamespaceSummary, OntologyInfo, Tool
 from egotools.search_tool import search_description, usable_needs
-from services.mcp.tool_replies import tool_reply
+from services.mcp.model_tools import tool_reply
 
 
 def info(*namespaces: NamespaceSummary) -> CatalogInfo:

@@ -1,5 +1,6 @@
 """Authentication and authorisation of one call, before its message is read: which role a method asks for, who calls, and what exists for
-that caller; and that a server open to a network has TLS and access control."""
+that caller; and that a server open to a network has TLS and access control.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +16,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError, PermissionDenie
 from retrieval.engine import Engine
 from services.server.access.policy import Policy, read_policy
 from services.server.access.tls import check_pair, is_loopback, server_credentials, web_context
-from services.server.access.tokens import (
-    TOKEN_PREFIX,
-    Identity,
-    JsonWebTokens,
-    StaticTokens,
-    invalid_token,
-    key_source,
-)
+from services.server.access.tokens import TOKEN_PREFIX, Identity, JsonWebTokens, StaticTokens, invalid_token, key_source
 from services.server.access.watched_file import WatchedFiles
 from services.server.calls import (
     TENANT_METADATA_KEY,
@@ -56,10 +50,8 @@ METHODS: dict[str, MethodRule] = {
     "/egotools.v1.CatalogAdmin/ListCatalogs": MethodRule("admin", of_tenant=False),  # those that the caller may use
     # Orchestrators and load balancers have no tokens; health says nothing but whether the server is ready.
     **{f"/grpc.health.v1.Health/{name}": MethodRule(None, of_tenant=False) for name in ("Check", "Watch", "List")},
-    **{
-        f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo": MethodRule("read", of_tenant=False)
-        for version in ("v1alpha", "v1")
-    },
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": MethodRule("read", of_tenant=False),
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo": MethodRule("read", of_tenant=False),
 }
 """Full name of a method → who may call it."""
 
@@ -94,11 +86,8 @@ class Authentication:
 
     def certificate(self, auth_context: Mapping[str, Iterable[bytes]]) -> Identity:
         """Return the identity of the client certificate of a connection, which gRPC has verified."""
-        names = tuple(
-            f"{kind}:{name.decode('utf-8', 'replace')}"
-            for kind, key in _NAMES.items()
-            for name in auth_context.get(key, ())
-        )
+        found = ((kind, name) for kind, key in _NAMES.items() for name in auth_context.get(key, ()))
+        names = tuple(f"{kind}:{name.decode('utf-8', 'replace')}" for kind, name in found)
         if not self.certificates or not names:
             problem = "the call has neither a token nor a client certificate"
             raise invalid_token(problem, "Send `authorization: Bearer TOKEN`")
@@ -126,27 +115,32 @@ def check_permission(caller: Caller, method: str, tenant: str) -> None:
 
 
 class Access:
-    """The access control of one server.
-
-    :param authentication: says who calls; None: everybody may call everything.
-    :param denied: is told of each denied call: method without its service, and by name tenant, code and error.
-    """
+    """The access control of one server."""
 
     def __init__(
-        self, settings: ServerSettings, authentication: Authentication | None, denied: Callable[..., None]
+        self,
+        settings: ServerSettings,
+        authentication: Authentication | None,  # says who calls; None: everybody may call everything
+        denied: Callable[..., None],  # is told of each denied call: method, and by name tenant, code and error
     ) -> None:
         self._settings, self._denied, self.authentication = settings, denied, authentication
 
     async def admit(self, context: _Context, method: str, *, is_known: bool = True) -> None:
-        """Say who makes a call, before its message is read; a call that may not be made ends here.
-
-        :param is_known: whether the server has it: only a known caller is told that it has not.
+        """Say who makes a call, before its message is read; a call that may not be made ends here. Only a known caller is told that there is
+        no such method.
         """
         authentication, rule, name, tenant = self.authentication, METHODS.get(method), "", ""
         if authentication is None or (rule is not None and rule.role is None):
             return
         try:
-            tenant, authorization = _single_values(context.invocation_metadata())
+            found: dict[str, str] = {}
+            for key, value in context.invocation_metadata() or ():
+                if key in (TENANT_METADATA_KEY, _AUTHORIZATION):
+                    if key in found:
+                        problem, remedy = "the metadata has this key twice", "Send it once"
+                        raise InvalidArgumentError(problem, subject=key, remedy=remedy)
+                    found[key] = value if isinstance(value, str) else value.decode("utf-8", "replace")
+            tenant, authorization = found.get(TENANT_METADATA_KEY, ""), found.get(_AUTHORIZATION, "")
             if authorization or not authentication.certificates:
                 identity = await authentication.bearer(authorization)
             else:
@@ -199,17 +193,6 @@ class Access:
         return server_credentials(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
 
 
-def _single_values(metadata: Any) -> tuple[str, str]:
-    """The tenant and the authorization of a call, empty where they are not there."""
-    found: dict[str, str] = {}
-    for key, value in metadata or ():
-        if key in (TENANT_METADATA_KEY, _AUTHORIZATION):
-            if key in found:
-                raise InvalidArgumentError("the metadata has this key twice", subject=key, remedy="Send it once")
-            found[key] = value if isinstance(value, str) else value.decode("utf-8", "replace")
-    return found.get(TENANT_METADATA_KEY, ""), found.get(_AUTHORIZATION, "")
-
-
 # -- settings ----------------------------------------------------------------------------------------------------------
 
 
@@ -249,13 +232,8 @@ def check_settings(settings: ServerSettings) -> None:
     by_certificate, tls, policy = settings.require_client_cert, settings.tls_cert, settings.access_policy
     by_token = settings.jwks or settings.tokens_file
     problem = "client certificates are either required and checked against an authority, or not asked for"
-    both = by_certificate == (settings.tls_client_ca is not None)
-    need(
-        both,
-        problem,
-        "require_client_cert",
-        "Set both EGOTOOLS_REQUIRE_CLIENT_CERT and EGOTOOLS_TLS_CLIENT_CA, or neither",
-    )
+    remedy = "Set both EGOTOOLS_REQUIRE_CLIENT_CERT and EGOTOOLS_TLS_CLIENT_CA, or neither"
+    need(by_certificate == (settings.tls_client_ca is not None), problem, "require_client_cert", remedy)
     remedy = "Set EGOTOOLS_TLS_CERT and EGOTOOLS_TLS_KEY"
     need(tls or not by_certificate, "client certificates need TLS", "require_client_cert", remedy)
     problem = "tokens are set up, and no policy says what they allow"

@@ -130,10 +130,7 @@ class Policy(BaseModel):
 
 
 def read_policy(path: Path) -> Policy:
-    """Read a policy file.
-
-    :raises InvalidArgumentError: naming the faults.
-    """
+    """Read a policy file. Raises InvalidArgumentError naming the faults."""
     try:
         return Policy.model_validate(load_unique_keys(read_limited(path)))
     except ValidationError as error:

@@ -30,10 +30,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_pair(certificate: Path | None, key: Path | None, *, subject: str, remedy: str) -> None:
-    """Check that there are a certificate and its key, or neither. No file is read.
-
-    :raises InvalidArgumentError: when one is missing; ``subject`` says what names them.
-    """
+    """Check that there are a certificate and its key, or neither; ``subject`` says what names them. No file is read."""
     if (certificate is None) != (key is None):
         raise InvalidArgumentError("TLS needs a certificate and its key", subject=subject, remedy=remedy)
 
@@ -86,9 +83,8 @@ def web_context(certificate: Path, key: Path) -> SSLContext:
 
 
 def web_tls(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> SSLContext | None:
-    """Return the TLS of an HTTP port with the options ``--tls-cert``, ``--tls-key`` and ``--insecure``; None for plain text.
-
-    :raises InvalidArgumentError: when one of the files is missing or cannot be used, or it would be plain text beyond loopback.
+    """Return the TLS of an HTTP port with the options ``--tls-cert``, ``--tls-key`` and ``--insecure``; None for plain text, which is refused
+    beyond loopback.
     """
     check_pair(certificate, key, subject="--tls-cert, --tls-key", remedy="Give both, or none")
     if certificate is not None and key is not None:
@@ -114,8 +110,7 @@ def client_credentials(
 
     :param trusted: certificates that the server's must come from, PEM.
     :param certificate: the chain that the client shows, PEM, with its ``key``; None: none.
-    :raises StorageError: when a file cannot be read.
-    :raises InvalidArgumentError: for a certificate without a key, or a key without a certificate.
+    :raises StorageError: when a file cannot be read; InvalidArgumentError: for a certificate or a key alone.
     """
     check_pair(certificate, key, subject="--client-cert, --client-key", remedy="Give both, or none")
     shown = [None if path is None else _read(path) for path in (key, certificate)]

@@ -37,14 +37,13 @@ _LOG = logging.getLogger("egotools.access")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A proven identity.
-
-    :param names: all names of a certificate, each after its kind: ``uri:``, ``dns:``, ``email:``, ``ip:``, ``cn:`` (its common name).
-    """
+    """A proven identity."""
 
     kind: Literal["jwt", "token", "certificate"]
     name: str  # for the logs: the subject, the name of the token, the first name of the certificate
-    names: tuple[str, ...] = ()
+    names: tuple[
+        str, ...
+    ] = ()  # of a certificate, each after its kind: ``uri:``, ``dns:``, ``email:``, ``ip:``, ``cn:``
     claims: Mapping[str, Any] = field(default_factory=dict)  # of a JWT
 
 
@@ -76,23 +75,22 @@ def _parse_keys(text: bytes) -> dict[str, jwt.PyJWK]:
     rows = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(rows, list) or len(rows) > _MAX_KEYS:
         raise ValueError(f"a key set is an object with a list of at most {_MAX_KEYS} keys")
-    found = {key.key_id or "": key for key in map(_public_key, rows) if key is not None}
+    found: dict[str, jwt.PyJWK] = {}
+    for row in rows:
+        if not isinstance(row, dict) or row.get("use", "sig") != "sig" or "d" in row:
+            continue
+        if not all(isinstance(row.get(name, ""), str) for name in ("alg", "kid")):
+            continue
+        try:
+            key = jwt.PyJWK(row)
+        except (jwt.PyJWTError, ValueError, TypeError, NotImplementedError):  # the last: of the algorithm "none"
+            continue
+        weak = isinstance(key.key, RSAPublicKey) and key.key.key_size < _LEAST_RSA_BITS
+        if not weak and key.algorithm_name in _ALGORITHMS:
+            found[key.key_id or ""] = key
     if not found:
         raise ValueError(f"the key set has no public key for {', '.join(_ALGORITHMS)}")
     return found
-
-
-def _public_key(row: Any) -> jwt.PyJWK | None:
-    if not isinstance(row, dict) or row.get("use", "sig") != "sig" or "d" in row:
-        return None
-    if not all(isinstance(row.get(name, ""), str) for name in ("alg", "kid")):
-        return None
-    try:
-        key = jwt.PyJWK(row)
-    except (jwt.PyJWTError, ValueError, TypeError, NotImplementedError):  # the last: of the algorithm "none"
-        return None
-    weak = isinstance(key.key, RSAPublicKey) and key.key.key_size < _LEAST_RSA_BITS
-    return None if weak or key.algorithm_name not in _ALGORITHMS else key
 
 
 class _KeyAddress:
@@ -108,10 +106,7 @@ class _KeyAddress:
         self._renewal: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str) -> jwt.PyJWK | None:
-        """Return a key, after a look for new keys where it is unknown.
-
-        :raises NotReadyError: while no key at all is known.
-        """
+        """Return a key, after a look for new keys where it is unknown; NotReadyError while no key at all is known."""
         first_s = self._refresh_s if self._keys else min(self._refresh_s, _FIRST_KEYS_S)
         after_s = self._max_age_s if key_id in self._keys else first_s
         if time.monotonic() - self._asked > after_s and (self._renewal is None or self._renewal.done()):
@@ -124,35 +119,31 @@ class _KeyAddress:
         return self._keys.get(key_id)
 
     async def _renew(self) -> None:
+        content, headers = bytearray(), {"accept": "application/json", "accept-encoding": "identity"}
         try:
-            async with asyncio.timeout(_FETCH_S):
-                self._keys = _parse_keys(await self._fetched())
+            async with (
+                asyncio.timeout(_FETCH_S),
+                httpx.AsyncClient(timeout=_FETCH_S, verify=self._trusted, follow_redirects=False) as client,
+                client.stream("GET", self._address, headers=headers) as reply,
+            ):
+                reply.raise_for_status()
+                if reply.headers.get("content-encoding", "identity") != "identity":  # it may unpack to gigabytes
+                    raise ValueError("the key set is compressed")
+                async for part in reply.aiter_raw():
+                    content += part
+                    if len(content) > _MOST_KEY_BYTES:
+                        raise ValueError(f"the key set has more than {_MOST_KEY_BYTES:,} bytes")
+                self._keys = _parse_keys(bytes(content))
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             said = fields(address=self._address, problem=type(error).__name__, keys=len(self._keys))
             _LOG.error("the key set cannot be fetched; the known keys stay", extra=said)
-
-    async def _fetched(self) -> bytes:
-        content, headers = bytearray(), {"accept": "application/json", "accept-encoding": "identity"}
-        async with (
-            httpx.AsyncClient(timeout=_FETCH_S, verify=self._trusted, follow_redirects=False) as client,
-            client.stream("GET", self._address, headers=headers) as reply,
-        ):
-            reply.raise_for_status()
-            if reply.headers.get("content-encoding", "identity") != "identity":  # a few bytes may unpack to gigabytes
-                raise ValueError("the key set is compressed")
-            async for part in reply.aiter_raw():
-                content += part
-                if len(content) > _MOST_KEY_BYTES:
-                    raise ValueError(f"the key set has more than {_MOST_KEY_BYTES:,} bytes")
-        return bytes(content)
 
 
 def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0) -> _KeyLookup:
     """Return the lookup of keys in a file or at an address.
 
     :param place: a path, or an address that begins with ``https://``; ``http://`` only on loopback.
-    :param refresh_s: seconds between two requests for an unknown key id.
-    :param max_age_s: seconds after which the keys of an address are fetched again.
+    :param refresh_s: seconds between two requests for an unknown key id; after ``max_age_s`` all are fetched again.
     :raises InvalidArgumentError: when the file cannot be read, or the address is not allowed.
     """
     if "://" not in place:
@@ -180,10 +171,7 @@ class JsonWebTokens:
     leeway_s: float = 30.0  # seconds by which the clocks of issuer and server may differ
 
     async def verify(self, token: str) -> Identity:
-        """Return the identity that a token proves.
-
-        :raises UnauthenticatedError: when it is not valid, or not now.
-        """
+        """Return the identity that a token proves; UnauthenticatedError when it is not valid, or not now."""
         if len(token) > _MAX_CHARS:
             raise invalid_token()
         try:
@@ -235,22 +223,15 @@ class _TokensFile(BaseModel):
 
 
 class StaticTokens:
-    """Verifies static tokens by a file, which is read again when it changes.
-
-    :raises InvalidArgumentError: when the file cannot be read.
-    """
+    """Verifies static tokens by a file, which is read again when it changes. Raises InvalidArgumentError when the file cannot be read."""
 
     def __init__(self, path: Path, *, poll_s: float = 1.0) -> None:
-        def read() -> dict[str, StaticToken]:
-            return {each.id: each for each in list_tokens(path)}
-
-        self._file = WatchedFiles("tokens file", [path], read, poll_s=poll_s)
+        self._file = WatchedFiles(
+            "tokens file", [path], lambda: {each.id: each for each in list_tokens(path)}, poll_s=poll_s
+        )
 
     async def verify(self, token: str) -> Identity:
-        """Return the identity that a token proves.
-
-        :raises UnauthenticatedError: when it is unknown, revoked or expired.
-        """
+        """Return the identity that a token proves; UnauthenticatedError when it is unknown, revoked or expired."""
         identifier, _, secret = token.removeprefix(TOKEN_PREFIX).partition("_")
         known = (await self._file.fresh()).get(identifier)
         # An unknown id takes the same time as a wrong secret.
@@ -262,10 +243,7 @@ class StaticTokens:
 
 
 def list_tokens(path: Path) -> tuple[StaticToken, ...]:
-    """Return the tokens of a file, in the order of their making.
-
-    :raises InvalidArgumentError: when it is no file of tokens.
-    """
+    """Return the tokens of a file, in the order of their making; InvalidArgumentError when it is no file of tokens."""
     try:
         return _TokensFile.model_validate_json(read_limited(path)).tokens
     except (OSError, ValueError) as error:
@@ -275,10 +253,7 @@ def list_tokens(path: Path) -> tuple[StaticToken, ...]:
 
 
 def create_token(path: Path, name: str, *, days: float | None = None) -> str:
-    """Add a token to a file, which is made where it is not there; return the token, which is kept nowhere else.
-
-    :raises InvalidArgumentError: when the file has a token with this name, or the name is not allowed.
-    """
+    """Add a token to a file, which is made where it is not there; return it, which is kept nowhere else. Names stand once in a file."""
     with only_writer(path.parent):
         tokens = list_tokens(path) if path.exists() else ()
         if any(each.name == name for each in tokens):
@@ -297,10 +272,7 @@ def create_token(path: Path, name: str, *, days: float | None = None) -> str:
 
 
 def revoke_token(path: Path, name: str) -> None:
-    """Remove a token from a file; servers refuse it within a second or two.
-
-    :raises NotFoundError: when the file has no such token.
-    """
+    """Remove a token from a file; servers refuse it within a second or two. NotFoundError when the file has no such token."""
     with only_writer(path.parent):
         tokens = list_tokens(path)
         kept = tuple(each for each in tokens if name not in (each.name, each.id))

@@ -24,22 +24,18 @@ _PATIENCE_S = 2.0  # for a slow disk; then the value before serves
 
 
 class WatchedFiles(Generic[_T]):
-    """A value that is read from files, and again when they change. A change that cannot be read is logged, and the value stays.
-
-    :param read: makes the value; raises an EgotoolsError, OSError or ValueError where the files are not valid.
-    :param poll_s: seconds between two looks at the files.
-    :param told: called with the first file and ``done``, or ``invalid``, each time that they are read.
-    :raises InvalidArgumentError: when the files cannot be read at first.
+    """A value that is read from files, and again when they change. A change that cannot be read is logged, and the value stays; at first it
+    is an InvalidArgumentError.
     """
 
     def __init__(
         self,
         what: str,
         paths: Sequence[Path],
-        read: Callable[[], _T],
+        read: Callable[[], _T],  # raises an EgotoolsError, OSError or ValueError where the files are not valid
         *,
-        poll_s: float = 1.0,
-        told: Callable[[str, str], None] = lambda file, outcome: None,
+        poll_s: float = 1.0,  # seconds between two looks at the files
+        told: Callable[[str, str], None] = lambda file, outcome: None,  # the first file, and done or invalid
     ) -> None:
         self._what, self._paths, self._read, self._poll_s, self._told = what, paths, read, poll_s, told
         self._lock, self._looked, self._problem = threading.Lock(), time.monotonic(), ""
@@ -113,10 +109,7 @@ def read_limited(path: Path) -> bytes:
 
 
 def load_unique_keys(text: bytes | str) -> Any:
-    """Return the content of a YAML text.
-
-    :raises yaml.YAMLError: for what is no YAML, and for a key that stands twice.
-    """
+    """Return the content of a YAML text. Raises yaml.YAMLError for what is no YAML, and for a key that stands twice."""
     return yaml.load(text, Loader=_Loader)
 
 

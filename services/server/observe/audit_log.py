@@ -35,10 +35,8 @@ class AuditLog:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="egotools-audit-log")
 
     async def begin(self, record: CallRecord, subject: str = "") -> None:
-        """Note that a call is going to change something; returns at once for other calls.
-
-        :param subject: what it names: the id of a snapshot, or empty.
-        :raises StorageError: when that cannot be written.
+        """Note that a call is going to change ``subject``, the id of a snapshot or empty; returns at once for other calls. StorageError when
+        that cannot be written.
         """
         if record.method in AUDITED_METHODS:
             record.subject = subject
@@ -54,20 +52,13 @@ class AuditLog:
     def left(self, record: CallRecord, code: str) -> None:
         """Note that the caller of a change has gone before its end; the change is finished. Does not wait for the disk."""
         if record.method in AUDITED_METHODS:
-            self._noted(*_of(record, code))
+            self._note(*_of(record, code))
 
     def note(self, action: str, *, tenant: str = "", subject: str = "", outcome: str = "done") -> None:
-        """Note what the server did. Does not wait for the disk.
+        """Note what the server did: ``done``, or the reason of a refusal (``SNAPSHOT_CORRUPT``). Does not wait for the disk."""
+        self._note(action, "server", tenant, subject, outcome)
 
-        :param outcome: ``done``, or the reason of a refusal (``SNAPSHOT_CORRUPT``).
-        """
-        self._noted(action, "server", tenant, subject, outcome)
-
-    async def close(self) -> None:
-        """Write what waits."""
-        await asyncio.to_thread(self._writer.shutdown)
-
-    def _noted(self, *entry: str) -> None:
+    def _note(self, *entry: str) -> None:
         def write() -> None:
             try:
                 self._write(*entry)
@@ -76,6 +67,10 @@ class AuditLog:
 
         with suppress(RuntimeError):  # it is closed
             self._writer.submit(write)
+
+    async def close(self) -> None:
+        """Write what waits."""
+        await asyncio.to_thread(self._writer.shutdown)
 
     def _write(self, action: str, actor: str, tenant: str, subject: str, outcome: str) -> None:
         """Append one line, and return when it is on the disk."""

@@ -11,7 +11,7 @@ import logging
 import platform
 import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import wraps
 from http import HTTPStatus
 from importlib.metadata import version
@@ -96,13 +96,10 @@ def _unnoticed(count: Callable[_P, None]) -> Callable[_P, None]:
 
 
 class Metrics(Collector):
-    """Counts calls and answers. Each server has its own, in a registry of its own.
-
-    :param tenants: returns the tenants of the server; the first 100 by name have a label of their own.
-    :ivar published: tenant and snapshot id → when it was published, in seconds since 1970; asked on the thread of a scrape.
-    """
+    """Counts calls and answers. Each server has its own, in a registry of its own; the first 100 of its tenants by name have a label."""
 
     def __init__(self, tenants: Callable[[], Collection[str]]) -> None:
+        # Tenant and snapshot id → when it was published, in seconds since 1970; asked on the thread of a scrape.
         self.published: Callable[[str, str], float] = lambda tenant, snapshot_id: 0.0
         self._tenants = tenants
         self._known: frozenset[str] = frozenset()
@@ -133,7 +130,12 @@ class Metrics(Collector):
     @_unnoticed
     def answered(self, record: CallRecord, message: Message) -> None:
         """Count the answers of a message, their stages and their fallbacks, before it is sent."""
-        for response in _answers(message):
+        answers: list[pb.RetrieveResponse] = []
+        if isinstance(message, pb.RetrieveResponse):
+            answers = [message]
+        elif isinstance(message, pb.RetrieveBatchResponse):  # failed ones are left out
+            answers = [result.response for result in message.results if result.HasField("response")]
+        for response in answers:
             self._count("answers", record.tenant)
             for stage, spent_ms in response.timings_ms.items():
                 label = stage if stage in STAGES else OTHER
@@ -208,14 +210,6 @@ class Metrics(Collector):
         return tenant if tenant in self._known else OTHER
 
 
-def _answers(message: Message) -> Iterator[pb.RetrieveResponse]:
-    """The answers to requests that a message has; failed ones are left out."""
-    if isinstance(message, pb.RetrieveResponse):
-        yield message
-    elif isinstance(message, pb.RetrieveBatchResponse):
-        yield from (result.response for result in message.results if result.HasField("response"))
-
-
 def _gauge(name: str, text: str) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"egotools_{name}", text, labels=("tenant",))
 
@@ -237,17 +231,16 @@ class MetricsHttp:
     """Answers scrapes and probes: one request a connection, at most 64 connections, five seconds for each.
 
     A further connection takes the place of the oldest: who holds connections loses them, and a probe is answered.
-
-    :param scrape: returns the metrics; called on a thread, at most once at a time: who asks meanwhile gets what that call returns.
-    :param authorize: who may read ``/metrics``; the probes are open to whoever reaches the port.
     """
 
     def __init__(
         self,
-        scrape: Callable[[], bytes],
+        scrape: Callable[
+            [], bytes
+        ],  # called on a thread, once at a time: who asks meanwhile gets what that call returns
         ready: Callable[[], bool],
         *,
-        authorize: Authorize = anybody,
+        authorize: Authorize = anybody,  # of ``/metrics``; the probes are open to whoever reaches the port
         tls: SSLContext | None = None,
     ) -> None:
         self._scrape, self._ready, self._authorize, self._tls = scrape, ready, authorize, tls
@@ -274,6 +267,40 @@ class MetricsHttp:
             await asyncio.gather(*self._connections, return_exceptions=True)
             await self._server.wait_closed()
 
+    async def _answer(self, reader: asyncio.StreamReader) -> bytes:
+        try:
+            line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        except asyncio.IncompleteReadError:
+            return _response(400, b"The request has no end.\n")
+        except asyncio.LimitOverrunError:
+            return _response(431, b"The head of the request is too large.\n")
+        words = line.split(" ")
+        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+            return _response(400, b"This is no HTTP/1 request.\n")
+        if words[0] not in ("GET", "HEAD"):
+            return _response(405, b"Use GET.\n")
+        parted = (each.partition(":") for each in reversed(lines))
+        headers = {name.strip().lower(): value.strip() for name, _, value in parted}
+        path, status = words[1].partition("?")[0], 200
+        if path == "/livez":
+            content = b"alive\n"
+        elif path == "/readyz":
+            status, content = (200, b"ready\n") if self._ready() else (503, b"not ready\n")
+        elif path != "/metrics":
+            status, content = 404, b"There are /metrics, /livez and /readyz.\n"
+        elif (status := await self._authorize(headers.get("authorization", ""))) != 200:
+            content = b"The metrics need a bearer token of a caller with the role metrics.\n"
+        else:
+            if self._scraping is None or self._scraping.done():
+                self._scraping = asyncio.ensure_future(asyncio.to_thread(self._scrape))
+            try:  # a thread cannot be stopped: it goes on for who asks later
+                content = await asyncio.shield(self._scraping)
+            except Exception:
+                _LOG.exception("the metrics cannot be written")
+                status, content = 500, b"The metrics cannot be written; the log of the server says why.\n"
+        answer = _response(status, content)
+        return answer if words[0] == "GET" else answer[: answer.index(b"\r\n\r\n") + 4]
+
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task: Any = asyncio.current_task()
         if len(self._connections) >= _MOST_CONNECTIONS:
@@ -294,43 +321,6 @@ class MetricsHttp:
         finally:
             self._connections.pop(task, None)
             writer.transport.abort()
-
-    async def _answer(self, reader: asyncio.StreamReader) -> bytes:
-        try:
-            line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        except asyncio.IncompleteReadError:
-            return _response(400, b"The request has no end.\n")
-        except asyncio.LimitOverrunError:
-            return _response(431, b"The head of the request is too large.\n")
-        words = line.split(" ")
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return _response(400, b"This is no HTTP/1 request.\n")
-        if words[0] not in ("GET", "HEAD"):
-            return _response(405, b"Use GET.\n")
-        parted = (each.partition(":") for each in reversed(lines))
-        headers = {name.strip().lower(): value.strip() for name, _, value in parted}
-        answer = _response(*await self._page(words[1].partition("?")[0], headers.get("authorization", "")))
-        return answer if words[0] == "GET" else answer[: answer.index(b"\r\n\r\n") + 4]
-
-    async def _page(self, path: str, authorization: str) -> tuple[int, bytes]:
-        if path == "/livez":
-            return 200, b"alive\n"
-        if path == "/readyz":
-            return (200, b"ready\n") if self._ready() else (503, b"not ready\n")
-        if path != "/metrics":
-            return 404, b"There are /metrics, /livez and /readyz.\n"
-        status = await self._authorize(authorization)
-        if status != 200:
-            return status, b"The metrics need a bearer token of a caller with the role metrics.\n"
-        if self._scraping is None or self._scraping.done():
-            self._scraping = asyncio.ensure_future(asyncio.to_thread(self._scrape))
-        try:
-            return 200, await asyncio.shield(
-                self._scraping
-            )  # a thread cannot be stopped: it goes on for who asks later
-        except Exception:
-            _LOG.exception("the metrics cannot be written")
-            return 500, b"The metrics cannot be written; the log of the server says why.\n"
 
 
 def _response(status: int, content: bytes) -> bytes:

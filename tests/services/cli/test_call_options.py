@@ -7,7 +7,7 @@ import pytest
 from egotools import Call, Security, SecurityScheme, ToolRequestError
 from egotools.calling.call_credentials import bound_credentials
 from ontology.errors import InvalidArgumentError
-from services.cli.calls import CallOptions
+from services.cli.options import CallOptions
 
 KEY = Call(protocol="http", security=(Security(schemes=(SecurityScheme(key="key", type="apiKey", name="X"),)),))
 

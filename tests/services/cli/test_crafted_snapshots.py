@@ -14,7 +14,7 @@ import pytest
 from inference import HashingEncoder
 from retrieval.snapshot.manifest import content_id, file_digest
 from retrieval.snapshot.publish import current_snapshot
-from services.cli.show import DIFFERENT
+from services.cli.build import DIFFERENT
 from services.jobs.build import build_snapshot
 from tests.harness.commands import Run
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from services.cli.show import DIFFERENT
+from services.cli.build import DIFFERENT
 from tests.harness.commands import Run
 
 

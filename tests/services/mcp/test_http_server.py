@@ -22,9 +22,8 @@ from egotools.calling.mcp_invoker import McpAddress
 from ontology.errors import InvalidArgumentError
 from planners.calls.tool_access import ToolAccess
 from services.jobs.plans import HttpPlace
-from services.mcp.gateway_server import McpGateway
+from services.mcp.gateway_server import McpGateway, serve_mcp_http
 from services.mcp.mcp_caller import current_token
-from services.mcp.mcp_http_server import serve_mcp_http
 from tests.harness.waiting import until
 from tests.services.mcp.conftest import ACCESS, ERAS, Guarded, User, text_of
 from tests.services.mcp.test_gateway_calls import warehouse_over_http

@@ -13,8 +13,7 @@ import pytest
 
 from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
-from services.rest.rest_app import rest_app
-from services.rest.rest_server import RestSettings, serve_rest
+from services.rest.rest_server import RestSettings, rest_app, serve_rest
 from services.server.access.tokens import create_token
 from services.server.settings import ServerSettings
 from tests.harness.issuers import Authority, write_pair, write_policy

@@ -13,7 +13,7 @@ import pytest
 from ontology.errors import InvalidArgumentError
 from services.server.access.tokens import create_token
 from services.server.settings import ServerSettings
-from services.web.page_app import POLICY
+from services.web.web_page import POLICY
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.harness.waiting import until
 from tests.services.web.demo_plan import DemoPlan

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from services.web.page_app import STATIC
+from services.web.web_page import STATIC
 from tests.conftest import ROOT
 
 FOLDERS = (STATIC / "vendor", ROOT / "tests" / "services" / "web" / "axe")

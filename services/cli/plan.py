@@ -24,14 +24,6 @@ from egotools.values import ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
 from ontology.files import read_bounded
 from ontology.json_values import first_error
-from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always, never
-from planners.calls.tool_finder import Finder, ToolFinder
-from planners.dfs import Domain, QueryGraph, graph_faults
-from planners.dfs.resolver import Step
-from planners.dfs.tool_resolver import Choice, ToolResolver
-from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
-from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
-from planners.query.query_graph import ParsedRequest
 from services.cli.console import compact_json, plain, print_json, printable, say, table, tell
 from services.cli.options import (
     NO_CALL_OPTIONS,
@@ -55,6 +47,13 @@ from services.jobs.plans import DEFAULT_STORE, AllowedModels, ChatEndpoint, Rare
 if TYPE_CHECKING:
     from inference.chat import ChatModel
     from planners.calls.execute_plan import PlanExecution, StepCall
+    from planners.calls.tool_access import Ask, CallLimits, ToolAccess
+    from planners.calls.tool_finder import Finder
+    from planners.dfs import Domain, QueryGraph
+    from planners.dfs.resolver import Step
+    from planners.dfs.tool_resolver import Choice
+    from planners.journal.run_journal import RunAccount, RunJournal
+    from planners.query.query_graph import ParsedRequest
     from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent
 
 _MAX_SHOWN = 2_000
@@ -167,6 +166,7 @@ def _answer(
     as_json: bool,
 ) -> None:
     """Answer a request under a domain."""
+    from planners.calls.tool_access import CallLimits
     from planners.query.domain import read_domain
 
     schema = read_domain(domain)
@@ -227,6 +227,7 @@ def _execute(
 ) -> None:
     """Plan, with the arguments of :meth:`egotools.AsyncClient.plan`, and make the calls."""
     from planners.calls.execute_plan import execute_plan, planned_tools
+    from planners.calls.tool_access import CallLimits
 
     access, ask = options.access(yes=yes), ask_at_terminal()
     observe: Callable[[StepCall], object] = (lambda call: None) if as_json else _show_call
@@ -356,6 +357,8 @@ class Walk:
 
     def parsed(self) -> ParsedRequest:
         """Return the graph, and what the parser says of it."""
+        from planners.query.query_graph import ParsedRequest
+
         if self.graph is not None:
             return ParsedRequest(self.graph)
         if not self.request.strip():
@@ -379,6 +382,8 @@ class Walked:
 
 def read_graph(path: Path, domain: Domain) -> QueryGraph:
     """Read a graph from a JSON file; InvalidArgumentError when it is none, with every fault that it has under the domain."""
+    from planners.dfs import QueryGraph, graph_faults
+
     remedy = "Correct the graph"
     try:
         graph = QueryGraph.model_validate(json.loads(read_bounded(path).decode("utf-8")))
@@ -406,6 +411,13 @@ async def walk(
     dry_run: bool,
 ) -> Walked:
     """Execute a request. In a dry run choose the tools that may be called, of each edge both directions, of each variable its lookup."""
+    from planners.calls.tool_access import always
+    from planners.calls.tool_finder import ToolFinder
+    from planners.dfs.resolver import Step
+    from planners.dfs.tool_resolver import ToolResolver
+    from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
+    from planners.journal.run_journal import open_run_journal
+
     async with tools_client(server, store) as client, access.calling(ask, limits) as invoker:
         finder = ToolFinder(client)
         if dry_run:
@@ -432,6 +444,9 @@ async def walk(
 
 def replay_walk(domain: Domain, path: Path) -> Walked:
     """Execute a finished run of the domain again from its journal, to the same answer; no server is asked and no tool is called."""
+    from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
+    from planners.journal.run_journal import read_run_journal
+
     journal = read_run_journal(path)
     header, ended = _header(journal), journal.end
     if header is None or ended is None:
@@ -458,6 +473,9 @@ def _header(journal: RunJournal) -> Mapping[str, Any] | None:
 
 def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
     """Return the graph of a journal's run, which must be this one; of an empty journal begin the run."""
+    from planners.dfs import QueryGraph
+    from planners.query.query_graph import ParsedRequest
+
     header = _header(journal)
     if header is None:
         parsed = asked.parsed()
@@ -483,6 +501,8 @@ async def _executed(
 ) -> Walked:
     """Execute a graph; the account is that of the journal."""
     from planners.dfs.executor import answer_graph
+    from planners.dfs.tool_resolver import ToolResolver
+    from planners.journal.run_journal import account_of
 
     said = list[str]()
     resolver = ToolResolver(asked.domain, finder, invoker, said=said.append)
@@ -585,7 +605,10 @@ def walk_plan(
     domains: Mapping[str, Domain], access: ToolAccess, open_client: OpenClient, *, limits: CallLimits
 ) -> Plan:
     """Return the planner of the page, over domains by name, the default first: each step is an event."""
+    from planners.calls.tool_access import never
+    from planners.calls.tool_finder import ToolFinder
     from planners.dfs.executor import answer_graph
+    from planners.dfs.tool_resolver import ToolResolver
     from planners.query import load_parser
     from services.web.live_runs import in_thread, observed
 

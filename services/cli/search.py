@@ -20,11 +20,8 @@ from typer import Argument, Option
 
 from egotools import AsyncClient, Client, Tool
 from egotools.calling.answer_fence import binary_size
-from egotools.calling.aws_invoker import AwsInvoker
 from egotools.calling.call_credentials import bound_credentials
-from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import MAX_BYTES, ToolAnswer, ToolInvoker
-from egotools.calling.mcp_invoker import ChangedToolError, McpInvoker
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest
 from egotools.client_errors import ClientError, MissingPackageError
 from egotools.values import NeedResult, Query, Reasons, Response, ToolPlan
@@ -271,6 +268,8 @@ def call(
     A call that only reads is sent at once, every other one is confirmed: at the terminal, or by --yes. The exit code is 16
     when the tool answers with an error or cannot be reached.
     """
+    from egotools.calling.mcp_invoker import ChangedToolError
+
     given = {**_read_arguments(arguments), **_read_files(files or [])}
     access = calling.access(yes=yes)
     if server:
@@ -366,6 +365,9 @@ def _plain(value: Any) -> Any:
 
 async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max_bytes: int, text: str) -> ToolAnswer:
     """Call a tool as the gateways do, but for retries: policy and consent first, an MCP tool as its server has it now. ``text``: not shown yet."""
+    from egotools.calling.aws_invoker import AwsInvoker
+    from egotools.calling.http_invoker import HttpInvoker
+    from egotools.calling.mcp_invoker import McpInvoker
     from planners.calls.tool_access import CallPipeline, ProtocolInvoker, PythonInvoker
 
     async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:

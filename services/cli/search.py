@@ -44,7 +44,7 @@ from services.cli.options import (
     confirmed,
     refuse_unused,
 )
-from services.jobs.plans import DEFAULT_STORE, AllowedModels, Rare
+from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Rare, Reranker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -104,6 +104,7 @@ def search(
     budget: Annotated[
         int, Rare("--budget-tokens", help="Most tokens of the tools' schemas (three bytes each); 0: any.")
     ] = 0,
+    reranker: Reranker = DEFAULT_RERANKER,
     allowed_models: AllowedModels = (),
     as_json: Json = False,
 ) -> None:
@@ -135,17 +136,20 @@ def search(
         schema_format="openai" if budget else "none",
     )
     if server:
+        if reranker != DEFAULT_RERANKER:
+            problem, remedy = "a running server has its own", "Give it to `egotools serve`"
+            raise InvalidArgumentError(problem, subject="--reranker", remedy=remedy)
         started = time.perf_counter()
         with Client(server) as client:
             response = client.retrieve(**asdict(asked))
         timings_ms = {**response.timings_ms, "round_trip": (time.perf_counter() - started) * 1e3}
         response = replace(response, timings_ms=timings_ms)
     else:
-        from retrieval.engine import open_engine
+        from retrieval.engine import open_engine, open_reranker
         from retrieval.query.request import Request
         from services.server.messages import tool_tokens
 
-        engine = open_engine(store, allowed_models=allowed_models)
+        engine = open_engine(store, reranker=open_reranker(reranker), allowed_models=allowed_models)
         size_of = partial(tool_tokens, engine, schema_format=asked.schema_format)
         response = engine.retriever(preset).retrieve(Request(**asdict(asked), size_of=size_of))
     if not as_json:

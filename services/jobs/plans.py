@@ -34,7 +34,7 @@ _AllowMissing: TypeAlias = Annotated[
     bool, Rare("--allow-missing", help="Go on where gold tools are not in the snapshot.")
 ]
 Reranker: TypeAlias = Annotated[
-    str, Rare("--reranker", help="fusion.v2 (none), cross-encoder:FOLDER, http:[MODEL@]URL.")
+    str, Rare("--reranker", help="fusion.v2 (none), egotools-cross-int8.v1, cross-encoder:FOLDER, http:[MODEL@]URL.")
 ]
 SigningKey: TypeAlias = Annotated[
     Path | None,

@@ -94,11 +94,16 @@ _MS_OF_TOOL, _MS_OF_REASONS, _MS_OF_SCHEMA = 0.5, 3.0, 0.5
 _MOST_TOOLS = 500  # a request for 1,000 had at most 458 candidates
 _MS_OF_FILTER_VALUE, _MS_OF_PATTERN_KEY = 0.025, 25.0  # all patterns of a key look once at all its values
 _RANK_BM25, _MS_OF_RANK_BM25_CHARACTER = ("bm25-", "hybrid"), 0.25
+_MS_OF_PAIR = 6.0  # that the embedded cross-encoder reads
+_PAIRS = {"": 10, "default": 10, "paper": 1_000, "hybrid": 20}  # of a need, or of a request without needs
 _PLAN_UNITS = 1
 
 
-def request_cost(request: Request) -> int:
-    """Return the cost of a request in units of 50 ms, from 1 to about 170; without filters and needs, by a served preset, to about 43."""
+def request_cost(request: Request, *, reranked: bool = False) -> int:
+    """Return the cost of a request in units of 50 ms, from 1 to about 170; without filters and needs, by a served preset, to about 43.
+
+    :param reranked: whether the engine has a reranker.
+    """
     characters = len(request.text) + sum(map(len, request.needs))  # each need is encoded alone and in the whole text
     schema = request.schema_format != "none" or request.budget_tokens > 0
     tool_ms = _MS_OF_TOOL + _MS_OF_REASONS * request.explain + _MS_OF_SCHEMA * schema
@@ -106,15 +111,16 @@ def request_cost(request: Request) -> int:
     spent_ms += _MS_OF_SCHEMA * BUDGETED * (request.budget_tokens > 0)
     spent_ms += _MS_OF_CHARACTER * min(characters, _MOST_FULL_CHARACTERS) + _MS_OF_LATER_CHARACTER * characters
     spent_ms += _MS_OF_RANK_BM25_CHARACTER * characters * request.preset.startswith(_RANK_BM25)
+    spent_ms += _MS_OF_PAIR * _PAIRS.get(request.preset, 0) * max(1, len(request.needs)) * reranked
     for values in request.filters.values():
         spent_ms += _MS_OF_FILTER_VALUE * len(values)
         spent_ms += _MS_OF_PATTERN_KEY * any(value.endswith("*") for value in values)
     return max(1, round(spent_ms / _MS_OF_UNIT))
 
 
-def plan_cost(request: PlanRequest) -> int:
+def plan_cost(request: PlanRequest, *, reranked: bool = False) -> int:
     """Return the cost of a plan: that of the search, which is bounded, and of the retrieval where there is a query or a need."""
-    return _PLAN_UNITS + (request_cost(request.retrieval()) if request.is_matched else 0)
+    return _PLAN_UNITS + (request_cost(request.retrieval(), reranked=reranked) if request.is_matched else 0)
 
 
 def check_call_cost(costs: Sequence[int], most: int) -> None:

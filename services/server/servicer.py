@@ -231,10 +231,10 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         engine = self._engine(message.min_snapshot)
         request = decode_request(message)
         add_log_fields(k=request.k, query_chars=len(request.text), needs=len(request.needs))
-        check_call_cost([request_cost(request)], self._settings.max_call_cost)
+        check_call_cost([_cost(engine, request)], self._settings.max_call_cost)
         improved = await self._chosen(engine, await self._improved(engine, request, context), context)
         work = partial(self._retrieve, engine, improved, current_call().tenant)
-        response = await self._run(context, work, cost=request_cost(improved.request))
+        response = await self._run(context, work, cost=_cost(engine, improved.request))
         add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
         add_log_fields(unanswerable=response.unanswerable)
         return response
@@ -313,7 +313,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         engine = self._engine(message.min_snapshot)
         request = decode_plan(message)
         add_log_fields(goals=len(request.goals), query_chars=len(request.query), needs=len(request.needs))
-        cost = plan_cost(request)
+        cost = plan_cost(request, reranked=engine.reranker is not None)
         check_call_cost([cost], self._settings.max_call_cost)
 
         def work(turn: Turn) -> pb.PlanResponse:
@@ -342,7 +342,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         improved = await model.improve(request, current_call().tenant, self._deadline(context), searched=searched)
         count = len(improved.request.needs)
         add_log_fields(model_tokens=improved.tokens, needs=count)
-        if request_cost(improved.request) <= self._settings.max_call_cost:
+        if _cost(engine, improved.request) <= self._settings.max_call_cost:
             return improved
         dear = f"no query model: its {count} needs would cost more than a call may"
         return replace(improved, request=request, fallbacks=(*improved.fallbacks, dear))
@@ -352,7 +352,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         chooser, request = self._chooser, improved.request
         if chooser is None or not chooser.helps(request):
             return improved
-        cost = request_cost(replace(request, k=SHORTLIST, explain=False))
+        cost = _cost(engine, replace(request, k=SHORTLIST, explain=False))
 
         def shortlisted(turn: Turn) -> dict[str, str]:
             return shown_tools(engine, replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set))
@@ -379,7 +379,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             except EgotoolsError as error:
                 decoded.append(error)
         add_log_fields(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
-        return decoded, [request_cost(each) if isinstance(each, Request) else 1 for each in decoded]
+        return decoded, [_cost(engine, each) if isinstance(each, Request) else 1 for each in decoded]
 
     def _retrieve(self, engine: Engine, improved: Improved, tenant: str, turn: Turn) -> pb.RetrieveResponse:
         """Answer one request on a worker."""
@@ -430,3 +430,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
 def flow_of(call: CallRecord, tenant: str) -> Flow:
     """Whose turn a call takes: that of its caller, or of its address where callers have no name."""
     return Flow(tenant, call.caller.name or call.peer)
+
+
+def _cost(engine: Engine, request: Request) -> int:
+    return request_cost(request, reranked=engine.reranker is not None)

@@ -83,6 +83,7 @@ async def test_odd_needs_are_answered(engine: Engine, need: str) -> None:
 def test_needs_count_in_the_cost_of_a_call() -> None:
     one, many = (decode_request(pb.RetrieveRequest(needs=["find a document by its title " * 10] * n)) for n in (1, 32))
     assert request_cost(many) >= 8 * request_cost(one)
+    assert request_cost(many, reranked=True) >= request_cost(many) + 32, "ten tools are read again for each"
 
 
 POOR = {

@@ -192,7 +192,7 @@ class _Run:
 
     async def steps(self) -> Ended:
         """Take steps until one gives an answer, or there may be no more."""
-        self.schema = await self.journal.step("begin", self._begin, _SCHEMA)
+        self.schema = await self.journal.once("step", "begin", self._begin, form=_SCHEMA)
         for step in range(1, self.settings.max_steps + 1):
             offered = self._offered()
             turn = await self._turn(step, offered)
@@ -249,7 +249,7 @@ class _Run:
                 return _Planned(unusable=error.problem)
             return _Planned(answer=turn) if isinstance(turn, Answer) else _Planned(calls=turn)
 
-        planned: _Planned = await self.journal.step(f"turn/{step}", take, _PLANNED)
+        planned: _Planned = await self.journal.once("step", f"turn/{step}", take, form=_PLANNED)
         answer = planned.answer
         if answer is None:
             return planned.calls or planned.unusable or "it is neither a call nor an answer"
@@ -280,7 +280,7 @@ class _Run:
                 emit(ResultKept(step=step, nth=nth, **shown))
                 return result
 
-            return await self.journal.step(f"invocation/{step}/{nth}", take, _OUTCOME)
+            return await self.journal.once("step", f"invocation/{step}/{nth}", take, form=_OUTCOME)
 
         calls = []
         for nth, each in enumerate(turn, 1):
@@ -344,7 +344,7 @@ class _Run:
             about: dict[str, Any] = {"question": self.question, "schema": self.schema, "records": self.records}
             return await ungrounded(answer.text, **about, values=self.parts.results)
 
-        missing: list[str] = await self.journal.step(f"ground/{step}", take, _NAMES)
+        missing: list[str] = await self.journal.once("step", f"ground/{step}", take, form=_NAMES)
         if not missing:
             return Ended(answer=answer.told, outcome="answered", of=of)
         why = f"in no result: {', '.join(missing)}"

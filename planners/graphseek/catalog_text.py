@@ -49,8 +49,9 @@ def catalog_text(
     types: list[tuple[NodeType | RelationshipType, Sequence[str], str, str]] = []
     for node in schema.nodes:
         of = catalog.nodes.get(node.name, _NO_NODE)
-        lean = f"{cleaned_text(node.name)}({_listed(node.properties)})"
-        types.append((node, of.words, _node(node, of), lean))
+        head = _described(cleaned_text(node.name) + _other_words(node.name, of.words), of.description)
+        full = "\n".join((head, *_property_lines(node.properties, of.properties)))
+        types.append((node, of.words, full, f"{cleaned_text(node.name)}({_listed(node.properties)})"))
     for each in schema.relationships:
         said = catalog.relationships.get(each.name, _NO_RELATIONSHIP)
         properties = f" {{{_listed(each.properties)}}}" if each.properties else ""
@@ -58,10 +59,10 @@ def catalog_text(
         types.append((each, (*said.forward, *said.backward), _relationship(each, said), lean))
     if sum(count(full) for _, _, full, _ in types) > left:
         left -= 2 * (most_tokens // _NAMES_SHARE)
+    named = [any(each.strip() and each in asked for each in map(_singular, (of.name, *said))) for of, said, *_ in types]
     chosen: dict[int, str] = {}
-    ranked = sorted(range(len(types)), key=lambda at: not _is_named(asked, types[at][0].name, types[at][1]))
     for form in (3, 2):  # first all in few words, then as many as there is room for in full
-        for at in ranked:
+        for at in sorted(range(len(types)), key=lambda at: not named[at]):
             cost = count(str(types[at][form])) - (count(chosen[at]) if at in chosen else 0)
             if cost <= left:
                 chosen[at], left = str(types[at][form]), left - cost
@@ -87,16 +88,6 @@ def _shortened(names: Sequence[str], most_tokens: int, count: Callable[[str], in
     return ", ".join([*kept, *more])
 
 
-def _is_named(question: str, name: str, said: Iterable[str]) -> bool:
-    return any(phrase.strip() and phrase in question for phrase in map(_singular, (name, *said)))
-
-
-def _node(node: NodeType, known: NodeDescriptor) -> str:
-    """A node type with what the catalog says of it, and a line for each property."""
-    head = cleaned_text(node.name) + _other_words(node.name, known.words)
-    return "\n".join((_described(head, known.description), *_property_lines(node.properties, known.properties)))
-
-
 def _relationship(each: RelationshipType, known: RelationshipDescriptor) -> str:
     """A relationship type with what the catalog says of it, and a line for each property."""
     back = f"; back: {', '.join(map(cleaned_text, known.backward))}" if known.backward else ""
@@ -120,8 +111,8 @@ def _property_lines(properties: Sequence[PropertyKey], known: Mapping[str, Prope
     if any(told.values()) and len(plain) > _MOST_PLAIN:
         plain = []
     more = len(properties) - len(plain) - sum(map(bool, told.values()))
-    rest = [*plain, *([f"and {more} more"] if more else [])]
-    return [*filter(None, told.values()), *([f"  {', '.join(rest)}"] if rest else [])]
+    rest = ", ".join([*plain, *([f"and {more} more"] if more else [])])
+    return [*filter(None, told.values()), *([f"  {rest}"] if rest else [])]
 
 
 def _property_line(each: PropertyKey, known: PropertyDescriptor) -> str:

@@ -19,21 +19,11 @@ from ontology.files import read_yaml
 from ontology.json_values import canonical_text
 from planners.calls.model_text import PromptTokens, json_objects, without_thoughts
 from planners.calls.untrusted import FenceMarks, cleaned
+from planners.graphseek import turn as turns
 from planners.graphseek.catalog_text import catalog_text
 from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments, object_schema
 from planners.graphseek.results import Result
-from planners.graphseek.turn import (
-    MESSAGE_TOKENS,
-    Answer,
-    Fault,
-    Invocation,
-    ModelAsked,
-    Outcome,
-    StepRecord,
-    StepView,
-    Turn,
-    UnusableTurnError,
-)
+from planners.graphseek.turn import Answer, Fault, Invocation, Outcome, StepRecord, StepView, Turn
 from planners.journal.step_log import metered, on_a_thread
 from planners.stores.graph_schema import GraphSchema
 
@@ -42,6 +32,7 @@ _MOST_CALLS = 4  # of one turn: the paper's widest step has three at once (secti
 _SHARED_CHARS = 80  # of a part that is written once, when it stands there twice: shorter ones cost more as references
 _PROBLEM_CHARS = 300
 _NOW = " If the results answer the question, give the answer now; else give calls that were not made before."
+_REPAIR = "That cannot be used: {}. Answer with one JSON object of the form that was said, and nothing else."
 _EMPTY = "If that is not the answer, check the type (find says which type a name is of), the values, the direction and the hops"
 """The failures of section 6.4 of the paper end here: a wrong kind of entity, a swapped direction, a chain that is cut short."""
 # A bound of thousands of characters makes grammars that servers refuse.
@@ -64,54 +55,51 @@ _TURN: dict[str, Any] = {
 
 
 class LlmTurns:
-    """Asks one model.
-
-    :param fence_key: of the marks around data; a new one where empty.
-    """
+    """Asks one model; ``fence_key`` is of the marks around data, a new one where empty."""
 
     def __init__(self, model: ChatModel, *, fence_key: bytes = b"") -> None:
-        self._model = model
-        self._marks = FenceMarks(fence_key)
-        self._count = PromptTokens().count
+        self._model, self._marks, self._count = model, FenceMarks(fence_key), PromptTokens().count
 
     async def turn(self, view: StepView) -> Turn:
         """See :class:`TurnMaker`."""
-        messages = (Message(role="system", content=self._system(view)), Message(role="user", content=self._user(view)))
+        # What stays the same in all steps of a question is in the first message, so that a server reads it once.
+        known = catalog_text(view.catalog, view.schema, view.question, count=self._count)
+        system = f"{_prompt()}\n\nSchema:\n{self._marks.fenced(known)}"
+        messages = (Message(role="system", content=system), Message(role="user", content=self._user(view)))
         schema = _turn_schema(() if _repeats(view) else view.operators, view.schema, view.results.handles)
         request = StructuredRequest(messages=messages, schema=schema, schema_name="turn", max_tokens=_ANSWER_TOKENS)
-        with metered(self._model, "turn", partial(ModelAsked, prompt="turn")) as model:
-            chat = StructuredChat(model, kind="graphseek", repair_prompt=_repair, cache=None)
+        with metered(self._model, "turn", partial(turns.ModelAsked, prompt="turn")) as model:
+            chat = StructuredChat(model, kind="graphseek", repair_prompt=_REPAIR.format, cache=None)
             answer = await on_a_thread("graphseek-model", lambda: chat.call(request, "", _turn))
         if answer.failure is not None:
             raise answer.failure
         if answer.value is None:
-            raise UnusableTurnError(answer.problem, subject="turn", remedy="Another model may follow the form")
+            raise turns.UnusableTurnError(answer.problem, subject="turn", remedy="Another model may follow the form")
         return answer.value
 
-    def _system(self, view: StepView) -> str:
-        """What stays the same in all steps of a question, so that a server reads it once."""
-        known = catalog_text(view.catalog, view.schema, view.question, count=self._count)
-        return f"{_prompt()}\n\nSchema:\n{self._marks.fenced(known)}"
-
     def _user(self, view: StepView) -> str:
-        """What changes: the operators, the question, and the steps so far."""
+        """What changes: the operators (a line each, with their arguments, optional ones with ``?``), the question, and the steps so far. Where
+        these have too many tokens, the oldest are left out."""
+        operators = ["Operators:"]
+        for each in view.operators:
+            given = each.parameters(view.schema, view.results.handles)
+            required = given.get("required", ())
+            arguments = ", ".join(name if name in required else f"{name}?" for name in given.get("properties", {}))
+            operators.append(f"- {each.name}({arguments}): {each.description}")
         parts = [
-            f"Operators:\n{_operator_lines(view.operators, view.schema, view.results.handles)}",
+            "\n".join(operators) if view.operators else "Operators:\n",
             f"Question: {view.question}",
             f"This is step {view.step} of at most {view.steps}.{_NOW if view.records else ''}",
         ]
-        trace = self._trace(view.records, MESSAGE_TOKENS - sum(map(self._count, parts)))
-        return "\n\n".join([*parts[:-1], *([trace] if trace else []), parts[-1]])
-
-    def _trace(self, records: Sequence[StepRecord], most_tokens: int) -> str:
-        """Return the steps so far. Where they have too many tokens, the oldest are left out."""
-        shown = [self._step(record) for record in records]
+        most_tokens = turns.MESSAGE_TOKENS - sum(map(self._count, parts))
+        shown = [self._step(record) for record in view.records]
         sizes = [self._count(text) for text in shown]
         first = 0
         while first < len(shown) - 1 and sum(sizes[first:]) > most_tokens:
             first += 1
         left_out = [f"({first} earlier steps are left out.)"] if first else []
-        return "\n".join(["Steps so far:", *left_out, *shown[first:]]) if shown else ""
+        trace = ["\n".join(["Steps so far:", *left_out, *shown[first:]])] if shown else []
+        return "\n\n".join([*parts[:-1], *trace, parts[-1]])
 
     def _step(self, record: StepRecord) -> str:
         lines = [f"Step {record.number}"]
@@ -166,8 +154,12 @@ def _turn(text: str) -> Turn:
         check_arguments(given, _TURN, called="it")
     except OperatorFault as fault:
         raise UnusableAnswerError(f"{fault.problem}: {fault.hint}"[:_PROBLEM_CHARS]) from fault
-    if "calls" in given:
-        return tuple(_invocation(each) for each in given["calls"])
+    if "calls" in given:  # an argument that is null is left out, as models mean it
+        calls = ((each["operator"], each["arguments"].items()) for each in given["calls"])
+        return tuple(
+            Invocation(operator=name, arguments={key: value for key, value in arguments if value is not None})
+            for name, arguments in calls
+        )
     if "ask" in given:
         return Answer(text=given["ask"], kind="question")
     if "answer" not in given:
@@ -175,35 +167,12 @@ def _turn(text: str) -> Turn:
     return Answer(text=given["answer"], of=tuple(given.get("of", ())))
 
 
-def _invocation(given: Mapping[str, Any]) -> Invocation:
-    """Return an invocation; an argument that is null is left out, as models mean it."""
-    arguments = {name: value for name, value in given["arguments"].items() if value is not None}
-    return Invocation(operator=given["operator"], arguments=arguments)
-
-
-def _repair(fault: str) -> str:
-    return f"That cannot be used: {fault}. Answer with one JSON object of the form that was said, and nothing else."
-
-
-def _operator_lines(operators: Sequence[Operator], schema: GraphSchema, handles: Sequence[str]) -> str:
-    """Return one line for each operator: its name, its arguments (optional ones with ``?``), and its description."""
-    lines = []
-    for each in operators:
-        given = each.parameters(schema, handles)
-        required = given.get("required", ())
-        arguments = ", ".join(name if name in required else f"{name}?" for name in given.get("properties", {}))
-        lines.append(f"- {each.name}({arguments}): {each.description}")
-    return "\n".join(lines)
-
-
 def _turn_schema(operators: Sequence[Operator], schema: GraphSchema, handles: Sequence[str]) -> dict[str, Any]:
     """The schema of a turn: calls of the operators, where there are some, an answer, or a question back. What stands in it several
     times is written once, under ``$defs``."""
     calls = [
-        object_schema(
-            ["operator", "arguments"], operator={"const": each.name}, arguments=each.parameters(schema, handles)
-        )
-        for each in operators
+        object_schema(["operator", "arguments"], operator={"const": name}, arguments=arguments)
+        for name, arguments in ((each.name, each.parameters(schema, handles)) for each in operators)
     ]
     called = {"type": "array", "items": {"anyOf": calls}, "minItems": 1, "maxItems": _MOST_CALLS}
     of = {"type": "array", "items": {"type": "string"}, "maxItems": 8}

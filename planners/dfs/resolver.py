@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from ontology.errors import BudgetExceededError, EgotoolsError
@@ -118,13 +119,10 @@ class MeteredResolver:
         async with self._asked[what]:
             if what not in self._found:
                 try:
-                    found = await self._call(
-                        "find", _what(kind, filters), 0, lambda: self._resolver.find(kind, filters)
-                    )
+                    ask = partial(self._resolver.find, kind, filters)
+                    self._found[what] = await self._call("find", _what(kind, filters), 0, ask)
                 except EgotoolsError as error:
                     self._found[what] = error
-                else:
-                    self._found[what] = found
         return _or_raise(self._found[what])
 
     async def follow(self, step: Step, sources: Sequence[str]) -> dict[str, list[Entity]]:

@@ -56,7 +56,11 @@ def catalog_text(
         said = catalog.relationships.get(each.name, _NO_RELATIONSHIP)
         properties = f" {{{_listed(each.properties)}}}" if each.properties else ""
         lean = f"{cleaned_text(each.name)} {_between(each)}{properties}"
-        types.append((each, (*said.forward, *said.backward), _relationship(each, said), lean))
+        back = f"; back: {', '.join(map(cleaned_text, said.backward))}" if said.backward else ""
+        told = f" ({', '.join(map(cleaned_text, said.forward))}{back})" if said.forward or back else ""
+        head = _described(f"{cleaned_text(each.name)} {_between(each)}{told}", said.description)
+        full = "\n".join((head, *_property_lines(each.properties, said.properties)))
+        types.append((each, (*said.forward, *said.backward), full, lean))
     if sum(count(full) for _, _, full, _ in types) > left:
         left -= 2 * (most_tokens // _NAMES_SHARE)
     named = [any(each.strip() and each in asked for each in map(_singular, (of.name, *said))) for of, said, *_ in types]
@@ -86,14 +90,6 @@ def _shortened(names: Sequence[str], most_tokens: int, count: Callable[[str], in
         kept.append(name)
     more = [f"and {len(names) - len(kept):,} more"] if len(kept) < len(names) else []
     return ", ".join([*kept, *more])
-
-
-def _relationship(each: RelationshipType, known: RelationshipDescriptor) -> str:
-    """A relationship type with what the catalog says of it, and a line for each property."""
-    back = f"; back: {', '.join(map(cleaned_text, known.backward))}" if known.backward else ""
-    said = f" ({', '.join(map(cleaned_text, known.forward))}{back})" if known.forward or back else ""
-    head = _described(f"{cleaned_text(each.name)} {_between(each)}{said}", known.description)
-    return "\n".join((head, *_property_lines(each.properties, known.properties)))
 
 
 def _between(each: RelationshipType) -> str:

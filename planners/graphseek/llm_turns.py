@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,11 @@ from planners.graphseek import turn as turns
 from planners.graphseek.catalog_text import catalog_text
 from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments, object_schema
 from planners.graphseek.results import Result
-from planners.graphseek.turn import Answer, Fault, Invocation, Outcome, StepRecord, StepView, Turn
+from planners.graphseek.turn import Answer, Fault, Invocation, StepRecord, StepView, Turn
 from planners.journal.step_log import metered, on_a_thread
 from planners.stores.graph_schema import GraphSchema
 
+_PROMPT = str(read_yaml(Path(__file__).parent / "prompts" / "turn.yaml")["text"]).strip()
 _ANSWER_TOKENS = 1_000  # four invocations with filters take about 500
 _MOST_CALLS = 4  # of one turn: the paper's widest step has three at once (section 5.3.4)
 _SHARED_CHARS = 80  # of a part that is written once, when it stands there twice: shorter ones cost more as references
@@ -64,9 +65,14 @@ class LlmTurns:
         """See :class:`TurnMaker`."""
         # What stays the same in all steps of a question is in the first message, so that a server reads it once.
         known = catalog_text(view.catalog, view.schema, view.question, count=self._count)
-        system = f"{_prompt()}\n\nSchema:\n{self._marks.fenced(known)}"
+        system = f"{_PROMPT}\n\nSchema:\n{self._marks.fenced(known)}"
         messages = (Message(role="system", content=system), Message(role="user", content=self._user(view)))
-        schema = _turn_schema(() if _repeats(view) else view.operators, view.schema, view.results.handles)
+        # A small model repeats one call until the end: when the last step only asked for what it has, it has to answer.
+        outcomes = [each for record in view.records for each in record.outcomes]
+        last = view.records[-1].outcomes if view.records else ()
+        repeats = bool(last) and all(isinstance(each, Fault) and each.kind == "repeated" for each in last)
+        must_answer = repeats and any(isinstance(each, Result) and each.size for each in outcomes)
+        schema = _turn_schema(() if must_answer else view.operators, view.schema, view.results.handles)
         request = StructuredRequest(messages=messages, schema=schema, schema_name="turn", max_tokens=_ANSWER_TOKENS)
         with metered(self._model, "turn", partial(turns.ModelAsked, prompt="turn")) as model:
             chat = StructuredChat(model, kind="graphseek", repair_prompt=_REPAIR.format, cache=None)
@@ -105,31 +111,18 @@ class LlmTurns:
         lines = [f"Step {record.number}"]
         for invocation, outcome in record.pairs:
             arguments = json.dumps(dict(invocation.arguments), ensure_ascii=False)
-            lines += [f"{invocation.operator} {arguments}", self._outcome(outcome)]
+            lines.append(f"{invocation.operator} {arguments}")
+            if not isinstance(outcome, Result):
+                lines.append(f"failed ({outcome.kind}): {outcome.problem}. {outcome.hint}")
+            elif outcome.size == 0:
+                lines.append(f"gave {outcome.handle}, which is empty. {_EMPTY}")
+            else:
+                lines.append(f"gave {outcome.handle}:\n{self._marks.fenced(outcome.summary)}")
         if record.rejected is not None:
             lines += [f"The answer was handed back, {record.why}. It was:", self._marks.fenced(record.rejected.text)]
         elif record.why:
             lines.append(f"It could not be used: {record.why}")
         return "\n".join(lines)
-
-    def _outcome(self, outcome: Outcome) -> str:
-        if not isinstance(outcome, Result):
-            return f"failed ({outcome.kind}): {outcome.problem}. {outcome.hint}"
-        if outcome.size == 0:
-            return f"gave {outcome.handle}, which is empty. {_EMPTY}"
-        return f"gave {outcome.handle}:\n{self._marks.fenced(outcome.summary)}"
-
-
-@cache
-def _prompt() -> str:
-    return str(read_yaml(Path(__file__).parent / "prompts" / "turn.yaml")["text"]).strip()
-
-
-def _repeats(view: StepView) -> bool:
-    """Whether the last step only asked for what it has: the model then has to answer. A small model repeats one call until the end."""
-    last = view.records[-1].outcomes if view.records else ()
-    has_result = any(isinstance(each, Result) and each.size for record in view.records for each in record.outcomes)
-    return has_result and bool(last) and all(isinstance(each, Fault) and each.kind == "repeated" for each in last)
 
 
 def _turn(text: str) -> Turn:

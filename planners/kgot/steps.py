@@ -201,8 +201,26 @@ class LlmSteps:
 
     async def fix_write(self, operation: Operation, fault: str) -> Operation:
         """Return a corrected write."""
-        inputs = {"wrong_text": _operation_text(operation), "fault": fault}
-        return await self._ask("fix_query", inputs, _QUERY, _operation, "operations", {"writes": True})
+        nodes, edges = [], []
+        if isinstance(operation, MergeNode):
+            nodes.append({**_shown(operation.node), "properties": dict(operation.properties)})
+        elif isinstance(operation, MergeEdge):
+            ends = {"from": _shown(operation.source), "to": _shown(operation.target)}
+            edges.append({"type": operation.type, **ends, "properties": dict(operation.properties)})
+        written = json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False)
+
+        def read(value: Any) -> Operation:
+            try:
+                found = read_operations(next(json_objects(value["query"])))
+            except (StopIteration, KeyError, TypeError, AttributeError) as error:
+                why = f"query is no JSON object with nodes and edges ({str(error)[:100]})"
+                raise UnusableAnswerError(why) from error
+            if len(found) != 1:
+                raise UnusableAnswerError(f"query has {len(found)} nodes and edges instead of one")
+            return found[0]
+
+        inputs = {"wrong_text": written, "fault": fault}
+        return await self._ask("fix_query", inputs, _QUERY, read, "operations", {"writes": True})
 
     async def query(self, view: TaskView, wrong: str, *, language: Language, forced: bool) -> str:
         """Return a query.
@@ -371,17 +389,6 @@ def _said(value: Any) -> str:
     return "" if is_no_answer(said) else said
 
 
-def _operation(value: Any) -> Operation:
-    """Return the one write of a corrected JSON text."""
-    try:
-        found = read_operations(next(json_objects(value["query"])))
-    except (StopIteration, KeyError, TypeError, AttributeError) as error:
-        raise UnusableAnswerError(f"query is no JSON object with nodes and edges ({str(error)[:100]})") from error
-    if len(found) != 1:
-        raise UnusableAnswerError(f"query has {len(found)} nodes and edges instead of one")
-    return found[0]
-
-
 def read_operations(value: Mapping[str, Any]) -> tuple[Operation, ...]:
     """Return the writes of an object with nodes and edges, nodes first. What has the same key is written once.
 
@@ -421,17 +428,6 @@ def _properties(value: Mapping[str, Any]) -> dict[str, Value]:
         elif not isinstance(each, list) and each is not None:
             found[name] = each
     return found
-
-
-def _operation_text(operation: Operation) -> str:
-    """Return a write of a model as it would write it: JSON with a node or an edge."""
-    nodes, edges = [], []
-    if isinstance(operation, MergeNode):
-        nodes.append({**_shown(operation.node), "properties": dict(operation.properties)})
-    elif isinstance(operation, MergeEdge):
-        ends = {"from": _shown(operation.source), "to": _shown(operation.target)}
-        edges.append({"type": operation.type, **ends, "properties": dict(operation.properties)})
-    return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False)
 
 
 def _shown(node: NodeRef) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from jinja2 import Environment, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -27,6 +26,7 @@ from planners.query.graph_faults import date_notes, graph_faults
 from planners.query.query_graph import GoldRequest, ParsedRequest, QueryGraph, request_set, request_text, words_of
 
 _TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "prompt.yaml")
+_TEMPLATES = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=False)  # a prompt is no HTML
 _ATTEMPTS = 3
 _MAX_TOKENS = 600
 _MAX_REPEATED_CHARS = 4_000
@@ -125,14 +125,7 @@ def _messages(request: str, domain: Domain) -> list[Message]:
 
 
 def _render(name: str, **values: object) -> str:
-    text: str = _template(name).render(**values)
-    return text.strip()
-
-
-@cache
-def _template(name: str) -> Any:
-    # A prompt is no HTML.
-    return Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=False).from_string(_TEXTS[name])
+    return _TEMPLATES.from_string(_TEXTS[name]).render(**values).strip()
 
 
 def worked_examples(request: str, domain: Domain) -> tuple[GoldRequest, ...]:

@@ -183,7 +183,9 @@ class _Writer:
             name = next((each.field for each in value.fields if each.kind == value.types[0]), usual)
             value.filters.append((name, "=", value.value))
         self._place_ordinals(kept)
-        count = self._counts() and not self.counted_field
+        counted = _COUNT.search(self.text)  # at the beginning: "how many", "I would like to know how many"
+        leads = {*re.findall(r"['’]?\w+", self.text[: counted.start()].casefold())} if counted else set()
+        count = counted is not None and leads <= _LEADS and not self.counted_field
         if links.domain.extended:
             self._refuse_unclear(returned, kept)
         graph, names = self._written(returned, kept, count, hops)
@@ -373,11 +375,6 @@ class _Writer:
                 return {"action": "measure", "measure": measure}
             return {"action": "top", "measure": measure, "limit": limit or 1, "ascending": self.ascending}
         return {"show": self.shown.field} if self.shown else {}
-
-    def _counts(self) -> bool:
-        """Whether a request begins with a count: "how many", "I would like to know how many"."""
-        found = _COUNT.search(self.text)
-        return found is not None and {*re.findall(r"['’]?\w+", self.text[: found.start()].casefold())} <= _LEADS
 
     def _is_one(self, returned: Mention, kept: Sequence[Mention]) -> bool:
         """A superlative or ordinal, or one certain thing: a single noun with a name."""

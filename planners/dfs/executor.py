@@ -26,8 +26,18 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from planners.dfs.intervals import interval_id, read_interval
-from planners.dfs.resolver import SELF, Call, Entity, MeteredResolver, Observe, Resolver, Step, together
+from planners.dfs.resolver import (
+    SELF,
+    Call,
+    Entity,
+    MeteredResolver,
+    Observe,
+    Resolver,
+    Step,
+    interval_id,
+    read_interval,
+    together,
+)
 from planners.dfs.witnesses import Pairs, Witnesses, Work
 from planners.query.dates import read_range
 from planners.query.domain import Domain, EntityType

@@ -30,8 +30,7 @@ from planners.calls.bindings import (
     value_at,
 )
 from planners.calls.tool_finder import Finder
-from planners.dfs.intervals import day_of, in_interval, window_arguments
-from planners.dfs.resolver import SELF, Entity, Step
+from planners.dfs.resolver import SELF, Entity, Step, day_of, in_interval, window_arguments
 from planners.query.domain import Domain, EntityType, Lookup
 from planners.query.graph_faults import holds
 from planners.query.query_graph import FilterConstraint

@@ -21,8 +21,7 @@ from planners.calls.untrusted import FenceMarks, clean_text, cleaned, fence_answ
 from planners.journal.recorded import error_text
 from planners.journal.step_log import emit, in_order, seconds_since, to_its_end, told_to, unheard
 from planners.kgot import kgot_task as events
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import Decided, Ended, Insert, KgotEvent, KgotTask, MadeCall, Retrieve, Vote
+from planners.kgot.kgot_task import Decided, Ended, Insert, KgotEvent, KgotSettings, KgotTask, MadeCall, Retrieve, Vote
 from planners.kgot.run_state import RunState, table_of
 from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import GraphState, PropertyGraph

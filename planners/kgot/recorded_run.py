@@ -28,8 +28,7 @@ from planners.journal import recorded
 from planners.journal.run_journal import RunJournal
 from planners.journal.step_log import seconds_since, unheard
 from planners.kgot.kgot_controller import KgotRun, solve_task
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotEvent, KgotTask
+from planners.kgot.kgot_task import KgotEvent, KgotSettings, KgotTask
 from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import Language, PropertyGraph, ReplaceGraph
 

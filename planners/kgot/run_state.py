@@ -23,8 +23,7 @@ from planners.calls.untrusted import FenceMarks, clean_text, cleaned
 from planners.journal.recorded import error_text
 from planners.journal.step_log import emit, in_order
 from planners.kgot import kgot_task as events
-from planners.kgot.kgot_settings import MOST_FIXES, KgotSettings
-from planners.kgot.kgot_task import DroppedWrite, KgotTask, MadeCall, TaskView
+from planners.kgot.kgot_task import MOST_FIXES, DroppedWrite, KgotSettings, KgotTask, MadeCall, TaskView
 from planners.kgot.steps import LlmSteps, UnusableStepError
 from planners.stores import property_graph as graphs
 from planners.stores.memory_graph import MemoryGraph

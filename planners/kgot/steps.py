@@ -24,8 +24,17 @@ from planners.calls.model_text import is_no_answer, json_objects, without_though
 from planners.calls.tool_finder import FoundTools
 from planners.calls.untrusted import FenceMarks
 from planners.journal.step_log import metered, on_a_thread
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import Executor, Insert, MadeCall, ModelAsked, Retrieve, TaskView, Vote, WantedCall
+from planners.kgot.kgot_task import (
+    Executor,
+    Insert,
+    KgotSettings,
+    MadeCall,
+    ModelAsked,
+    Retrieve,
+    TaskView,
+    Vote,
+    WantedCall,
+)
 from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Value
 
 T = TypeVar("T")
@@ -77,7 +86,7 @@ class LlmSteps:
     BudgetExceededError when the budget is used up, and MissingExtraError without the extra ``llm``.
 
     :param graph_model: decides, writes and asks the graph, computes, and gives the final answer; open it with the retries of
-        :data:`planners.kgot.kgot_settings.MODEL_RETRIES`.
+        :data:`planners.kgot.kgot_task.MODEL_RETRIES`.
     :param tool_model: defines the calls of tools.
     :param language: of the graph.
     :param fence_key: that of the run, see :func:`planners.kgot.kgot_controller.solve_task`.

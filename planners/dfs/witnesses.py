@@ -44,10 +44,7 @@ class Witnesses:
     """
 
     def __init__(
-        self,
-        pairs: Mapping[EdgeConstraint, tuple[str, Pairs]],
-        different: Collection[tuple[str, str]],
-        work: Work,
+        self, pairs: Mapping[EdgeConstraint, tuple[str, Pairs]], different: Collection[tuple[str, str]], work: Work
     ) -> None:
         self._different, self._work = different, work
         self._links: defaultdict[str, dict[str, Pairs]] = defaultdict(dict)

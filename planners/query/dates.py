@@ -54,10 +54,7 @@ class DateRange:
 
     @classmethod
     def from_iso(cls, text: str) -> DateRange:
-        """Read ``start/end``.
-
-        :raises ValueError: for another text, and for a range that ends before it begins.
-        """
+        """Read ``start/end``; raises ValueError for another text, and for a range that ends before it begins."""
         start, end = (None if each in ("", _OPEN) else date.fromisoformat(each) for each in text.split("/"))
         if start and end and end <= start:
             raise ValueError(f"the interval {text} ends before it begins")
@@ -369,10 +366,7 @@ _VOCABULARY = {*_PREPOSITIONS.split(), *_OTHER.split(), *NUMBER_WORDS}
 _NO_END = {*_PREPOSITIONS.split(), "to", "the", "of", "and", "a", "an", "or"} - {"on"}
 _NO_START = {"and", "to", "or", "of", "a", "an", "than"}
 _NUMBER = re.compile(rf"\d{{1,4}}(?:st|nd|rd|th)?|{WORDED_NUMBER}")
-_BARE = re.compile(
-    rf"(?:the )?(?:(?:19|20)\d\d|(?:{_UNITS})s?|night|end|may|mar|sat|sun|fall|dec)",
-    re.IGNORECASE,
-)
+_BARE = re.compile(rf"(?:the )?(?:(?:19|20)\d\d|(?:{_UNITS})s?|night|end|may|mar|sat|sun|fall|dec)", re.IGNORECASE)
 _MAX_WORDS = 10
 _UNREAD = rf"\b(?:{'|'.join(_WEEKDAYS)}|(?:{_UNITS})s?)\b"
 _BESIDE = re.compile(

@@ -187,10 +187,7 @@ class Parser(Protocol):
 
 
 def request_text(request: str) -> str:
-    """A request with single blanks.
-
-    :raises InvalidArgumentError: when it is empty or a novel.
-    """
+    """A request with single blanks; raises InvalidArgumentError when it is empty or a novel."""
     text = " ".join(request.split())
     if not text or len(text) > _MAX_CHARS:
         raise InvalidArgumentError(

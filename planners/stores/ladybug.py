@@ -439,10 +439,7 @@ class _Column(NamedTuple):
 
 
 def csv_tables(folder: Path) -> tuple[list[NodeTable], list[RelationshipTable]]:
-    """Return the tables of a folder.
-
-    :raises DocumentError: when there is no file of nodes, or a header is at fault.
-    """
+    """Return the tables of a folder; raises DocumentError when there is no file of nodes, or a header is at fault."""
     nodes: list[NodeTable] = []
     relationships: list[RelationshipTable] = []
     for path in sorted(folder.glob("*.csv")):

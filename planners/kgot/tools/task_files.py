@@ -98,10 +98,7 @@ class TaskFiles:
         return tuple(self._files)
 
     def find(self, name: str) -> Path:
-        """Return a file.
-
-        :raises ToolRequestError: when the run has none of this name.
-        """
+        """Return a file; raises ToolRequestError when the run has none of this name."""
         if name in self._files:
             return self._files[name]
         close = difflib.get_close_matches(name[:_MAX_NAME_BYTES], self._files, n=1)

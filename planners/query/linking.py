@@ -532,8 +532,12 @@ class _Reader:
         """The mention of a noun, through "the name of …" and relative pronouns."""
         if token.i in self._by_token:
             return self._by_token[token.i]
-        if token.tag_ in ("WDT", "WP", "WP$") and (head := _antecedent(token)) is not None:
-            return self._mention(head)
+        if token.tag_ in ("WDT", "WP", "WP$"):
+            climbing = token
+            while climbing.head.i != climbing.i and climbing.dep_ != "relcl":
+                climbing = climbing.head
+            if climbing.head.i != climbing.i and climbing.head.i < token.i:
+                return self._mention(climbing.head)
         for child in token.children:
             if child.dep_ == "prep" and child.lower_ == "of":
                 return next((found for part in child.children if (found := self._mention(part))), None)
@@ -661,15 +665,6 @@ def _joined(left: Mention, verb: tuple[str, ...], preposition: str, right: Menti
     if preposition == "without":
         return Statement(left, (*verb, "with"), right, marks=frozenset({"no"}))
     return Statement(left, (*verb, preposition), right)
-
-
-def _antecedent(token: Any) -> Any:
-    climbing = token
-    while climbing.head.i != climbing.i:
-        if climbing.dep_ == "relcl":
-            return climbing.head if climbing.head.i < token.i else None
-        climbing = climbing.head
-    return None
 
 
 def read_statements(doc: Any, mentions: list[Mention], words: Lexicon) -> list[Statement]:

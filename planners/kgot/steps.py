@@ -161,12 +161,6 @@ class LlmSteps:
             "next_step", _inputs(view), _VOTE, read, language, {"files": bool(view.task.files)}, sample
         )
 
-    def _drawn(self, iteration: int, nth: int, times: int) -> Sample:
-        """Return the sample of one of several answers to one question; a single one is the most probable answer."""
-        if times == 1:
-            return GREEDY
-        return Sample(seed=iteration * _SEEDS + nth, temperature=_VOTE_TEMPERATURE)
-
     async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote:
         """Return the best of several votes."""
         said = [f"RETRIEVE: {each.query}" if isinstance(each, Retrieve) else f"INSERT: {each.reason}" for each in votes]

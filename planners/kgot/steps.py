@@ -397,10 +397,10 @@ def read_operations(value: Mapping[str, Any]) -> tuple[Operation, ...]:
 
     :raises UnusableAnswerError: when a node has no key, or a value is no text, number, true, false or list of these.
     """
-    nodes = (
+    nodes = [
         MergeNode(node=_ref(each, "a node"), properties=_properties(each["properties"])) for each in value["nodes"]
-    )
-    edges = (
+    ]
+    edges = [
         MergeEdge(
             type=each["type"],
             source=_ref(each["from"], "from"),
@@ -408,7 +408,7 @@ def read_operations(value: Mapping[str, Any]) -> tuple[Operation, ...]:
             properties=_properties(each["properties"]),
         )
         for each in value["edges"]
-    )
+    ]
     return (*nodes, *edges)
 
 

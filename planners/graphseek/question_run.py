@@ -355,10 +355,8 @@ async def answer_recorded(
         journal.append("run_begun", **header.model_dump(mode="json"))
     header = _begun(journal)
     if header.question != question:
-        remedy = "Give a new file"
-        raise errors.InvalidArgumentError(
-            "the journal is of another question", subject=str(journal.path), remedy=remedy
-        )
+        problem = "the journal is of another question"
+        raise errors.InvalidArgumentError(problem, subject=str(journal.path), remedy="Give a new file")
     if journal.end is not None:
         return await replay_question(journal, observe)
     started, heard = time.perf_counter(), Heard(observe)
@@ -389,7 +387,6 @@ async def replay_question(journal: RunJournal, observe: Observe = unheard) -> An
 def _begun(journal: RunJournal) -> _Header:
     header = header_of(journal, _Header)
     if header is None:
-        raise errors.InvalidArgumentError(
-            "the journal is empty", subject=str(journal.path), remedy="Ask a question first"
-        )
+        problem = "the journal is empty"
+        raise errors.InvalidArgumentError(problem, subject=str(journal.path), remedy="Ask a question first")
     return header

@@ -24,17 +24,8 @@ from planners.calls.model_text import is_no_answer, json_objects, without_though
 from planners.calls.tool_finder import FoundTools
 from planners.calls.untrusted import FenceMarks
 from planners.journal.step_log import metered, on_a_thread
-from planners.kgot.kgot_task import (
-    Executor,
-    Insert,
-    KgotSettings,
-    MadeCall,
-    ModelAsked,
-    Retrieve,
-    TaskView,
-    Vote,
-    WantedCall,
-)
+from planners.kgot import kgot_task as events
+from planners.kgot.kgot_task import Executor, Insert, KgotSettings, MadeCall, Retrieve, TaskView, Vote, WantedCall
 from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Value
 
 T = TypeVar("T")
@@ -125,7 +116,7 @@ class LlmSteps:
             max_tokens=self._settings.max_answer_tokens,
             sample=sample,
         )
-        parser, made = _parser(canonical_text(schema)), partial(ModelAsked, step=name, executor=executor)
+        parser, made = _parser(canonical_text(schema)), partial(events.ModelAsked, step=name, executor=executor)
 
         def repair(fault: str) -> str:
             return f"{_system('fix_json', 'cypher', ())}\n{_sections([('fault', marks.fenced(fault))])}"

@@ -284,9 +284,8 @@ def _data_files(data: PersonalData, faults: list[Fault]) -> Iterator[_DataFile]:
             folders.sort()
             try:
                 with os.scandir(folder) as entries:
-                    found = sorted(
-                        (each for each in entries if each.is_file(follow_symlinks=False)), key=attrgetter("name")
-                    )
+                    regular = (each for each in entries if each.is_file(follow_symlinks=False))
+                    found = sorted(regular, key=attrgetter("name"))
                 for entry in found:
                     path, state = Path(entry.path), entry.stat(follow_symlinks=False)
                     if kind := _kind(path, root, data):

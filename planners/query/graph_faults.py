@@ -118,11 +118,8 @@ def read_ordinal(value: str | int | float | bool) -> slice:
     number = _NUMBER.fullmatch(word)
     place = 0 if text in _LAST else int(number[1]) - 1 if number else _PLACES.get(word, -1)
     if place < 0:
-        raise InvalidArgumentError(
-            f"{value!r} is no ordinal",
-            subject="ordinal",
-            remedy="Write first, last, third, 3rd, last 3 or second to last",
-        )
+        remedy = "Write first, last, third, 3rd, last 3 or second to last"
+        raise InvalidArgumentError(f"{value!r} is no ordinal", subject="ordinal", remedy=remedy)
     if text in _LAST or word != text:
         return slice(-place - 1, -place or None)
     return slice(place, place + 1)

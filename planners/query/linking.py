@@ -375,10 +375,8 @@ def _dates(doc: Any, links: Links) -> None:
             edges = any(kind in noun.types and end == links.words.dates for kind, _, end in links.words.phrases)
             chosen = said or ([] if edges else fields)
             if len(chosen) > 1:
-                names = " or ".join(where.field for where in chosen)
-                raise InvalidArgumentError(
-                    f"it does not say which date is meant: {names}", subject="request", remedy="Name it"
-                )
+                problem = f"it does not say which date is meant: {' or '.join(where.field for where in chosen)}"
+                raise InvalidArgumentError(problem, subject="request", remedy="Name it")
             if chosen:
                 links.restrict(noun, chosen[0], when.filters[0][1], when)
             if chosen or edges:

@@ -190,9 +190,8 @@ def request_text(request: str) -> str:
     """A request with single blanks; raises InvalidArgumentError when it is empty or a novel."""
     text = " ".join(request.split())
     if not text or len(text) > _MAX_CHARS:
-        raise InvalidArgumentError(
-            f"a request has 1 to {_MAX_CHARS} characters", subject="request", remedy="Write one sentence"
-        )
+        problem = f"a request has 1 to {_MAX_CHARS} characters"
+        raise InvalidArgumentError(problem, subject="request", remedy="Write one sentence")
     return text
 
 

@@ -48,11 +48,11 @@ async def _opened_driver(url: str, feature: str) -> AsyncIterator[tuple[Any, Bol
 
 
 @contextlib.asynccontextmanager
-async def _statement_errors(place: BoltAddress, seconds: float) -> AsyncIterator[None]:
-    """Run a statement, or read rows of it; the server's answer is awaited a little longer than it may take.
+async def _transaction(driver: Any, place: BoltAddress, mode: str, seconds: float) -> AsyncIterator[Any]:
+    """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds, whose answer is awaited a
+    little longer.
 
-    :param seconds: its limit of time, which the server has too.
-    :raises StatementError: for each error that the statement causes, and when it takes too long.
+    :raises StatementError: for each error that a statement causes, and when it takes too long.
     :raises StorageError: for each other error of the driver.
     """
     from neo4j.exceptions import Neo4jError
@@ -60,8 +60,12 @@ async def _statement_errors(place: BoltAddress, seconds: float) -> AsyncIterator
     problem, remedy = f"the statement takes longer than {seconds:g} s", "Ask for less, or join fewer patterns"
     with bolt_errors(place):
         try:
-            async with asyncio.timeout(seconds + _GRACE_S):
-                yield
+            async with (
+                asyncio.timeout(seconds + _GRACE_S),
+                driver.session(database=place.database, default_access_mode=mode) as session,
+                await session.begin_transaction(timeout=seconds) as transaction,
+            ):
+                yield transaction
             return
         except TimeoutError:
             pass
@@ -103,17 +107,6 @@ def _json(value: Any, *, with_ids: bool = False) -> Any:
         return bytes(value).hex()
     is_finite = not isinstance(value, float) or abs(value) < float("inf")
     return value if value is None or (isinstance(value, str | bool | int | float) and is_finite) else str(value)
-
-
-@contextlib.asynccontextmanager
-async def _transaction(driver: Any, place: BoltAddress, mode: str, seconds: float) -> AsyncIterator[Any]:
-    """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds."""
-    async with (
-        _statement_errors(place, seconds),
-        driver.session(database=place.database, default_access_mode=mode) as session,
-        await session.begin_transaction(timeout=seconds) as transaction,
-    ):
-        yield transaction
 
 
 async def _rows(

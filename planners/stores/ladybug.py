@@ -322,9 +322,8 @@ def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[R
             aside.replace(path)
     except (OSError, RuntimeError) as error:
         problem = f"the Ladybug database cannot be written: {str(error).strip().rstrip('.')}"
-        raise StorageError(
-            problem, subject=str(path), remedy="Check that its folder is writable and has room"
-        ) from None
+        remedy = "Check that its folder is writable and has room"
+        raise StorageError(problem, subject=str(path), remedy=remedy) from None
 
 
 def _build(path: Path, nodes: Sequence[NodeTable], relationships: Iterable[Sequence[RelationshipTable]]) -> None:

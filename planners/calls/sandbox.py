@@ -127,7 +127,9 @@ async def _run(limits: SandboxLimits, code: str, stdin: bytes, files: Mapping[st
         told, status_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         opened.callback(os.close, told)
         with contextlib.closing(os.fdopen(status_fd, "wb", buffering=0)):
-            as_root = _is_host_root()
+            # The limit of processes does not apply to the user 0 of the machine.
+            uids = Path("/proc/self/uid_map").read_text(encoding="ascii").split()[:2] if os.geteuid() == 0 else []
+            as_root = uids == ["0", "0"]
             command = [_bwrap(), *_isolation(as_root), *_file_system(limits)]
             for path, fd in {_CODE: code_fd, **file_fds}.items():
                 command += ["--perms", "0444", "--ro-bind-data", str(fd), path]
@@ -222,11 +224,6 @@ def _not_isolated(told: str) -> IsolationError:
     return IsolationError(problem, subject="sandbox", remedy=f"It needs {needs}")
 
 
-def _is_host_root() -> bool:
-    """Whether this process is the user 0 of the machine, to whom the limit of processes does not apply."""
-    return os.geteuid() == 0 and Path("/proc/self/uid_map").read_text(encoding="ascii").split()[:2] == ["0", "0"]
-
-
 def _isolation(as_root: bool) -> Iterator[str]:
     """Root runs the code as a user that nobody else is, so that limits by user apply; who is not root needs a user namespace."""
     yield from ("--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox")
@@ -287,8 +284,9 @@ def _interpreter(limits: SandboxLimits, as_root: bool, lifeline_fd: int) -> list
         "lifeline": lifeline_fd,
         "path": [str(_place(Path(folder))) for folder in _module_folders()],
         "uid": _FIRST_UID + secrets.randbelow(_UIDS) if as_root else None,
+        # Of processor time the first is told to the process, the second ends it.
         "limits": {f"RLIMIT_{name}": (value, value) for name, value in most.items()}
-        | {"RLIMIT_CPU": (seconds, seconds + 1)},  # the first is told to the process, the second ends it
+        | {"RLIMIT_CPU": (seconds, seconds + 1)},
     }
     text = f"from __future__ import annotations\n{inspect.getsource(_start)}\n_start()"
     own = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
@@ -407,17 +405,16 @@ _NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # bytes into seccomp_data; the low h
 
 
 def syscall_filter(machine: str) -> bytes:
-    """Return the program, as ``bwrap --seccomp`` reads it.
+    """Return the program, as ``bwrap --seccomp`` reads it, for a machine as ``platform.machine()`` names it.
 
-    :param machine: as ``platform.machine()`` names it.
     :raises IsolationError: for one whose numbers are not known.
     """
     if machine not in _MACHINES:
-        raise IsolationError(
+        problem, remedy = (
             "no filter of system calls is known for this processor",
-            subject=machine,
-            remedy=f"Run code on one of: {', '.join(_MACHINES)}",
+            f"Run code on one of: {', '.join(_MACHINES)}",
         )
+        raise IsolationError(problem, subject=machine, remedy=remedy)
     return b"".join(struct.pack("=HBBI", *each) for each in _program(*_MACHINES[machine]))
 
 

@@ -89,11 +89,9 @@ class CallRule(BaseModel):
     def matches(self, tool: Tool | RankedTool) -> bool:
         """Whether the rule is one for the tool."""
         compared = ((tool.id, self.tool), (tool.namespace, self.namespace), (tool.effect or "change", self.effect))
-        return all(not given or any(_is_like(text, each) for each in given) for text, given in compared)
-
-
-def _is_like(text: str, pattern: str) -> bool:
-    return fnmatchcase(text, pattern.replace("[", "[[]"))  # a bracket is one: its id must not escape its rule
+        # A bracket in a pattern is one: its id must not escape its rule.
+        patterns = ((text, [each.replace("[", "[[]") for each in given]) for text, given in compared)
+        return all(not given or any(fnmatchcase(text, each) for each in given) for text, given in patterns)
 
 
 class CallPolicy(BaseModel):
@@ -126,9 +124,8 @@ def read_policy(path: Path, *, confirmed: bool = False) -> CallPolicy:
         problem = next(_repeated_keys(yaml.compose(text, Loader=SAFE_LOADER)), "")
         given = yaml.load(text, Loader=SAFE_LOADER)
         if not isinstance(given, dict) or given.keys() != {"rules"}:
-            problem = (
-                problem or "the policy must have the key 'rules' and no other; rules with `decision: deny` exclude"
-            )
+            keys = "the policy must have the key 'rules' and no other; rules with `decision: deny` exclude"
+            problem = problem or keys
         if not problem:
             return CallPolicy(rules=given["rules"], confirmed=confirmed)
     except ValidationError as error:
@@ -264,10 +261,7 @@ class ProtocolInvoker:
         self._invokers = dict(invokers)
 
     async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """See :class:`ToolInvoker`.
-
-        :raises ToolRequestError: when nothing here speaks the tool's protocol.
-        """
+        """See :class:`ToolInvoker`; raises ToolRequestError when nothing here speaks the tool's protocol."""
         protocol = tool.call.protocol
         if protocol in self._invokers:
             return await self._invokers[protocol].invoke(tool, arguments)
@@ -328,7 +322,8 @@ class PythonInvoker:
         def call() -> bytes:
             try:
                 value = context.run(function, **arguments)
-                return _json(asyncio.run(value) if inspect.iscoroutine(value) else value)
+                value = asyncio.run(value) if inspect.iscoroutine(value) else value
+                return pydantic_core.to_json(value, inf_nan_mode="null", fallback=_number)
             except Exception:
                 raise
             except BaseException as error:  # SystemExit: a tool does not end its caller
@@ -340,10 +335,7 @@ class PythonInvoker:
         return await on_a_thread("tool", call)
 
     def _function(self, name: str) -> Callable[..., Any]:
-        """Return the function ``module:name`` of an allowed module.
-
-        :raises ToolRequestError: when it is none.
-        """
+        """Return the function ``module:name`` of an allowed module; raises ToolRequestError when it is none."""
         module_name, _, path = name.partition(":")
         if module_name not in self._modules:
             remedy = f"Allow the module where you trust it; allowed: {', '.join(sorted(self._modules)) or 'none'}."
@@ -363,10 +355,6 @@ class PythonInvoker:
         if not callable(target):
             raise ToolRequestError("its module has no such function of its own", name, "Build the snapshot again.")
         return target  # type: ignore[no-any-return]
-
-
-def _json(value: Any) -> bytes:
-    return pydantic_core.to_json(value, inf_nan_mode="null", fallback=_number)
 
 
 def _number(value: Any) -> int | float:

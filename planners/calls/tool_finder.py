@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
@@ -34,10 +35,7 @@ class Finder(Protocol):
     """Finds tools for a request in plain words."""
 
     async def find(self, request: str) -> FoundTools:
-        """Return the tools for a request.
-
-        :raises ClientError: when the server does not answer, or refuses.
-        """
+        """Return the tools for a request; raises ClientError when the server does not answer, or refuses."""
         ...
 
 
@@ -54,25 +52,17 @@ class ToolFinder:
     async def find(self, request: str) -> FoundTools:
         """See :class:`Finder`."""
         answer = await self._client.retrieve(request, self._k, explain=False, explanation=True, timeout_s=10.0)
-        documents = await asyncio.gather(*(self._document(ranked, answer.snapshot_id) for ranked in answer.tools))
-        ranking = list(zip(answer.tools, documents, strict=True))
-        return FoundTools(
-            request=request,
-            tools=tuple(
-                FoundTool(rank=each.rank, score=each.score, explanation=each.explanation, tool=tool)
-                for each, tool in ranking
-                if tool is not None
-            ),
-            snapshot_id=answer.snapshot_id,
-        )
 
-    async def _document(self, ranked: RankedTool, snapshot_id: str) -> Tool | None:
-        """Return the document of a tool, that of the answer's snapshot or of a later one; None where it is gone."""
-        asked = {"schema_format": "none", "min_snapshot": snapshot_id, "timeout_s": 10.0}
-        try:
-            return await self._client.get_tool(ranked.id, **asked)  # type: ignore[arg-type]
-        except NotFoundError:
+        async def found(each: RankedTool) -> FoundTool | None:
+            """A tool with its document, that of the answer's snapshot or of a later one; None where it is gone."""
+            asked = {"schema_format": "none", "min_snapshot": answer.snapshot_id, "timeout_s": 10.0}
+            with contextlib.suppress(NotFoundError):
+                tool = await self._client.get_tool(each.id, **asked)  # type: ignore[arg-type]
+                return FoundTool(rank=each.rank, score=each.score, explanation=each.explanation, tool=tool)
             return None
+
+        tools = await asyncio.gather(*map(found, answer.tools))
+        return FoundTools(request=request, tools=tuple(filter(None, tools)), snapshot_id=answer.snapshot_id)
 
 
 class JoinedFinder:

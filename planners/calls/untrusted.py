@@ -109,7 +109,12 @@ def fence_answer(
     :param marks: make the mark of the fence, for a run that is replayed; a new one where None.
     """
     answered = shown_answer(answer, max_bytes)
-    flags = _flags("\n".join(answer_texts(answered.value))[:max_bytes])
+    seen, hidden = "\n".join(answer_texts(answered.value))[:max_bytes], list[str]()
+    for start in range(0, len(seen), _PIECE):
+        piece = seen[start : start + _PIECE + _OVERLAP]
+        runs = (run for run in (*invisible_runs(piece), *bidirectional_runs(piece)) if run.severe)
+        hidden += (visible(piece[max(0, run.start - 20) : run.end + 20]) for run in runs)
+    flags = tuple(dict.fromkeys(hidden))[:_MOST_FLAGS]
     said = [*answer.notes]
     if note := left_out_note(answered, max_bytes):
         said.append(f"{note} Ask for less to see all.")
@@ -120,12 +125,3 @@ def fence_answer(
     mark = marks.mark(text) if marks else ""
     shown = fenced(text, tool_id=tool_id, status=answer.status, notes=tuple(said), mark=mark)
     return FencedAnswer(shown, flags, answered.left_out)
-
-
-def _flags(text: str) -> tuple[str, ...]:
-    found: list[str] = []
-    for start in range(0, len(text), _PIECE):
-        piece = text[start : start + _PIECE + _OVERLAP]
-        runs = (run for run in (*invisible_runs(piece), *bidirectional_runs(piece)) if run.severe)
-        found += (visible(piece[max(0, run.start - 20) : run.end + 20]) for run in runs)
-    return tuple(dict.fromkeys(found))[:_MOST_FLAGS]

@@ -26,7 +26,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from planners.dfs.intervals import interval_id, read_interval
 from planners.dfs.resolver import (
     SELF,
     Call,
@@ -35,6 +34,8 @@ from planners.dfs.resolver import (
     Observe,
     Resolver,
     Step,
+    interval_id,
+    read_interval,
     together,
 )
 from planners.dfs.witnesses import Pairs, Witnesses, Work
@@ -123,12 +124,7 @@ def date_resolver(today: date) -> ResolveDate:
 
 
 async def answer_graph(
-    graph: QueryGraph,
-    domain: Domain,
-    resolver: Resolver,
-    *,
-    today: date,
-    observe: Observe = lambda event: None,
+    graph: QueryGraph, domain: Domain, resolver: Resolver, *, today: date, observe: Observe = lambda event: None
 ) -> dict[str, Any]:
     """Execute a graph, its dates read against a day, and return the execution as JSON values.
 
@@ -364,7 +360,14 @@ class _Walk:
         if self.root in self.lost:
             self._account()
             return
-        await self._count()
+        kinds, bound = self._entities_vars(), [*self._filtered, *self.fixed]
+        if len(bound or kinds) > 1 or len(self._edges) >= len(
+            self.graph.vars
+        ):  # counts are asked for where there is a choice
+            several = {(self.graph.vars[var], filters) for var in kinds for filters in ((), self.filters(var))}
+            asked = sorted((each for each in several if not any(one.others for one in each[1])), key=repr)
+            counts = await together([self._calls.count(*each) for each in asked])
+            self._counts = dict(zip(asked, counts, strict=True))
         for var, ids in self.fixed.items():
             self._observe({"event": "VariableEntered", "var": var, "kind": self.graph.vars[var]})
             self._narrow(var, ids)
@@ -381,16 +384,6 @@ class _Walk:
         if all(self.sets.values()):
             self._give_up()
 
-    async def _count(self) -> None:
-        """Ask for counts where there is a choice."""
-        kinds = self._entities_vars()
-        bound = [*self._filtered, *self.fixed]
-        if len(bound or kinds) > 1 or len(self._edges) >= len(self.graph.vars):
-            asked = {(self.graph.vars[var], filters) for var in kinds for filters in ((), self.filters(var))}
-            asked = {each for each in asked if not any(one.others for one in each[1])}
-            counts = await together([self._calls.count(*each) for each in sorted(asked, key=repr)])
-            self._counts = dict(zip(sorted(asked, key=repr), counts, strict=True))
-
     # What to do next.
 
     def _chosen(self) -> list[_Task]:
@@ -401,12 +394,18 @@ class _Walk:
             for ends in ((edge.source, edge.target), (edge.target, edge.source))
             if ends[0] in self.sets
         ]
-        tasks = [
-            task for task in [*(_Task(None, var, var) for var in self._filtered), *ways] if task not in self._failed
-        ]
+        finds = [_Task(None, var, var) for var in self._filtered]
+        tasks = [task for task in [*finds, *ways] if task not in self._failed]
         if not tasks:
             return self._listing()
-        rows = {task: self._rows(task) for task in tasks}
+        rows: dict[_Task, float] = {}
+        for task in tasks:
+            size = (
+                self._bound_size(task.start)
+                if task.start in self.fixed or not task.edge
+                else len(self.sets[task.start])
+            )
+            rows[task] = self._step_rows(task.start, task.end, size) if task.edge else size
         best = min(tasks, key=rows.__getitem__)
         chosen = {best.edge or best: best}
         for task in tasks:
@@ -424,14 +423,6 @@ class _Walk:
             return []
         self._listed.append(var)
         return [_Task(None, var, var)]
-
-    def _rows(self, task: _Task) -> float:
-        if task.edge is None:
-            return self._bound_size(task.end)
-        fixed = task.start in self.fixed
-        return self._step_rows(
-            task.start, task.end, self._bound_size(task.start) if fixed else float(len(self.sets[task.start]))
-        )
 
     def _later(self, task: _Task, best: _Task, rows: float) -> float:
         """The rows that would do instead of a task once the best one is done: of its edge, from the other end."""
@@ -582,9 +573,8 @@ class _Walk:
             self._lose(left[0], part, self._touching(part), self._errors(part))
             left = [var for var in left if var not in part]
         for edge in [each for each in self._edges if {each.source, each.target} <= reached]:
-            self._lose(
-                edge.source, set(), (edge,), [error for task, error in self._failed.items() if task.edge == edge]
-            )
+            errors = [error for task, error in self._failed.items() if task.edge == edge]
+            self._lose(edge.source, set(), (edge,), errors)
 
     def _joined(self, start: str, edges: Iterable[EdgeConstraint], within: set[str]) -> set[str]:
         """The variables that edges join to one, by way of some."""
@@ -636,10 +626,7 @@ def _cut(value: Any) -> Any:
 
 
 def _in_order(entities: Iterable[Entity], order: str) -> list[Entity]:
-    """Sort entities by a field, ascending: numbers, then times, then text, then those without it; equal ones by id.
-
-    :param order: the field; empty: by id alone.
-    """
+    """Sort entities by a field, ascending: numbers, then times, then text, then those without it; equal ones, and all without a field, by id."""
     by_id = sorted(entities, key=attrgetter("id"))
     return sorted(by_id, key=lambda entity: _order_key(entity.fields.get(order))) if order else by_id
 
@@ -659,7 +646,8 @@ def _order_key(value: Any) -> tuple[int, Any]:
 
 def _with_only(graph: QueryGraph, negated: Sequence[EdgeConstraint], kept: EdgeConstraint | None) -> QueryGraph:
     """The graph without what is negated, but for one edge that holds; it finds all, so that answers can be compared."""
-    gone = {var for each in negated if each is not kept for var in _behind(graph, each)}
+    behind = ((each, each.target if each.source == graph.return_var else each.source) for each in negated)
+    gone = {var for each, start in behind if each is not kept for var in graph.reached(start, without=each)}
     held = [each.model_copy(update={"negated": False}) if each is kept else each for each in graph.constraints]
     constraints = tuple(each for each in held if not ({*_variables(each)} & gone))
     kinds = {var: kind for var, kind in graph.vars.items() if var not in gone}
@@ -669,24 +657,9 @@ def _with_only(graph: QueryGraph, negated: Sequence[EdgeConstraint], kept: EdgeC
 
 def _alternatives(filters: Sequence[FilterConstraint]) -> Iterator[tuple[FilterConstraint, ...]]:
     """The filters with each choice of their values."""
-    return product(
-        *(
-            [each.model_copy(update={"value": value, "others": ()}) for value in each.values] if each.others else [each]
-            for each in filters
-        )
-    )
+    plain = ([each.model_copy(update={"value": value, "others": ()}) for value in each.values] for each in filters)
+    return product(*(ones if each.others else [each] for each, ones in zip(filters, plain, strict=True)))
 
 
 def _variables(each: Any) -> tuple[str, ...]:
     return (each.source, each.target) if isinstance(each, EdgeConstraint) else (each.var,)
-
-
-def _behind(graph: QueryGraph, edge: EdgeConstraint) -> set[str]:
-    """The variables behind a negated edge, seen from the return variable."""
-    start = edge.target if edge.source == graph.return_var else edge.source
-    found, waiting = {start}, [start]
-    for here in waiting:
-        ends = {end for each in graph.edges_of(here) if each is not edge for end in (each.source, each.target)} - found
-        found |= ends
-        waiting += ends
-    return found

@@ -30,8 +30,7 @@ from planners.calls.bindings import (
     value_at,
 )
 from planners.calls.tool_finder import Finder
-from planners.dfs.intervals import day_of, in_interval, window_arguments
-from planners.dfs.resolver import SELF, Entity, Step
+from planners.dfs.resolver import SELF, Entity, Step, day_of, in_interval, window_arguments
 from planners.query.domain import Domain, EntityType, Lookup
 from planners.query.graph_faults import holds
 from planners.query.query_graph import FilterConstraint
@@ -100,8 +99,7 @@ class ToolResolver:
         said: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self._domain, self._finder, self._invoker = domain, finder, invoker
-        self._chunk, self._said = chunk, said
-        self._room = asyncio.Semaphore(concurrency)
+        self._chunk, self._said, self._room = chunk, said, asyncio.Semaphore(concurrency)
         self._answered: set[str] = set()
         self._choices: dict[str, Choice] = {}
         self._own: Entity | None = None
@@ -118,8 +116,10 @@ class ToolResolver:
         :raises ToolCallError: when the domain does not say how it is resolved.
         :raises EgotoolsError: when the service does not answer.
         """
-        lookup = self._lookup(step)
-        purpose = step if isinstance(step, str) else _purpose(step)
+        lookup, purpose = self._lookup(step), step if isinstance(step, str) else ""
+        if not isinstance(step, str):
+            source, target = (step.source, step.target) if step.forward else (step.target, step.source)
+            purpose = f"{source} {step.edge} {target}{'' if step.forward else ' (backward)'}"
         if lookup is None:
             raise ToolCallError(f"the domain {self._domain.name} names no tool for it", subject=purpose)
         return await self._chosen(purpose, lookup.request, partial(bind, wanted=self._wanted(step, lookup)))
@@ -188,42 +188,37 @@ class ToolResolver:
             plain = {name: "" for name, each in kind.fields.items() if each.kind != "ordinal"}
             fields = plain | ({"id": takes} if takes else {}) | dict(lookup.fields)
             return Wanted(nouns=nouns, gives=gives, fields=fields, every=every)
-        if self._domain.types[step.source].kind == "date" and {"start", "end"} & set(
-            lookup.fields
-        ):  # a range's two ends
+        if (
+            self._domain.types[step.source].kind == "date" and {"start", "end"} & lookup.fields.keys()
+        ):  # two ends of a range
             takes = f"{lookup.fields.get('start', '')},{lookup.fields.get('end', '')}"
         return Wanted(nouns=nouns, takes=takes, gives=gives, every=every)
 
     async def _chosen(self, purpose: str, request: str, fits: _Fits) -> Choice:
         async with self._locks[purpose]:  # whoever comes first asks; when cancelled, the next one asks itself
-            if purpose not in self._choices:
-                try:
-                    choice = await self._choose(purpose, request, fits)
-                except ClientError as error:
-                    raise ToolCallError(f"the tool service did not answer: {error.message}", subject=purpose) from error
-                self._said(f"{purpose}: {choice.reason}")
-                self._choices[purpose] = choice
-            return self._choices[purpose]
-
-    async def _choose(self, purpose: str, request: str, fits: _Fits) -> Choice:
-        found = await self._finder.find(request)
-        candidates, misfits = list[Candidate](), list[str]()
-        for each in found.tools:
-            if each.tool.effect != "read":
-                misfits.append(f"{each.tool.id} may change something")
-                continue
-            binding = fits(each.tool)
-            if isinstance(binding, Misfit):
-                misfits.append(binding.reason)
-            else:
-                candidates.append(Candidate(each.tool, each.rank, binding))
-        return Choice(purpose, request, found.snapshot_id, tuple(candidates), tuple(misfits))
+            if purpose in self._choices:
+                return self._choices[purpose]
+            try:
+                found = await self._finder.find(request)
+            except ClientError as error:
+                raise ToolCallError(f"the tool service did not answer: {error.message}", subject=purpose) from error
+            candidates, misfits = list[Candidate](), list[str]()
+            for each in found.tools:
+                if each.tool.effect != "read":
+                    misfits.append(f"{each.tool.id} may change something")
+                    continue
+                binding = fits(each.tool)
+                if isinstance(binding, Misfit):
+                    misfits.append(binding.reason)
+                else:
+                    candidates.append(Candidate(each.tool, each.rank, binding))
+            choice = Choice(purpose, request, found.snapshot_id, tuple(candidates), tuple(misfits))
+            self._said(f"{purpose}: {choice.reason}")
+            self._choices[purpose] = choice
+            return choice
 
     async def _first(self, choice: Choice, call: Callable[[Candidate], Awaitable[_Answer]]) -> _Answer:
-        """Return the answer of the tool of a choice.
-
-        :raises ToolCallError: when there is none, or it fails.
-        """
+        """Return the answer of the tool of a choice; raises ToolCallError when there is none, or it fails."""
         if not choice.candidates:
             raise ToolCallError(choice.reason, subject=choice.purpose)
         id_ = choice.candidates[0].tool.id
@@ -245,8 +240,7 @@ class ToolResolver:
             if self._own is None:
                 found = await self._first(await self.choice(name), lambda candidate: self._find(candidate, ()))
                 if len(found) != 1:
-                    problem = f"the tool gives {len(found)} records of the user instead of one"
-                    raise ToolCallError(problem, subject=name)
+                    raise ToolCallError(f"the tool gives {len(found)} records of the user instead of one", subject=name)
                 self._own = Entity(SELF, {**found[0].fields, "own_id": found[0].id})
             return self._own
 
@@ -368,17 +362,9 @@ class ToolResolver:
 
 
 def _raise_run_limit(error: ClientError) -> None:
-    """Raise for a limit of the run, which no other tool helps against.
-
-    :raises BudgetExceededError: when the error is of such a limit.
-    """
+    """Raise BudgetExceededError for a limit of the run, which no other tool helps against."""
     if error.reason == "RUN_LIMIT":
         raise BudgetExceededError(error.message, subject=error.subject, remedy="Raise the limit") from error
-
-
-def _purpose(step: Step) -> str:
-    source, target = (step.source, step.target) if step.forward else (step.target, step.source)
-    return f"{source} {step.edge} {target}{'' if step.forward else ' (backward)'}"
 
 
 def _typed(identifiers: Sequence[str], candidate: Candidate) -> list[str | int]:
@@ -393,10 +379,8 @@ def _typed(identifiers: Sequence[str], candidate: Candidate) -> list[str | int]:
 
 
 def _source_of(row: AnswerRow, sources: Collection[str], candidate: Candidate) -> str:
-    """Return the source of a row.
-
-    :raises ToolCallError: when the answer does not say which it is, or names another one than those that were given.
-    """
+    """Return the source of a row; raises ToolCallError when the answer does not say which it is, or names another than those that were
+    given."""
     if row.source in sources:
         return row.source
     if len(sources) == 1 and not (row.source and candidate.binding.is_list):

@@ -44,16 +44,17 @@ class Witnesses:
     """
 
     def __init__(
-        self,
-        pairs: Mapping[EdgeConstraint, tuple[str, Pairs]],
-        different: Collection[tuple[str, str]],
-        work: Work,
+        self, pairs: Mapping[EdgeConstraint, tuple[str, Pairs]], different: Collection[tuple[str, str]], work: Work
     ) -> None:
         self._different, self._work = different, work
         self._links: defaultdict[str, dict[str, Pairs]] = defaultdict(dict)
         for edge, (start, there) in pairs.items():
             end = edge.target if start == edge.source else edge.source
-            for one, two, found in ((start, end, there), (end, start, _turned(there))):
+            back: defaultdict[str, set[str]] = defaultdict(set)
+            for each, others in there.items():
+                for other in others:
+                    back[other].add(each)
+            for one, two, found in ((start, end, there), (end, start, dict(back))):
                 known = self._links[one].get(two, found)
                 both = ((each, known[each] & found[each]) for each in known.keys() & found.keys())
                 self._links[one][two] = found if known is found else {each: ids for each, ids in both if ids}
@@ -148,11 +149,3 @@ class Witnesses:
                 elif self._work.stopped:
                     proven[var].add(value)
         return proven
-
-
-def _turned(pairs: Pairs) -> Pairs:
-    back: defaultdict[str, set[str]] = defaultdict(set)
-    for one, others in pairs.items():
-        for each in others:
-            back[each].add(one)
-    return dict(back)

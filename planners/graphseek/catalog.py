@@ -94,7 +94,10 @@ def read_catalog(path: Path) -> SemanticCatalog:
     """
     faults = []
     try:
-        return _CATALOG.validate_python(_plain(compose_file(path)))
+        root = compose_file(path)
+        if isinstance(root, Fault):
+            raise ValueError(str(root))
+        return _CATALOG.validate_python(_plain(root))
     except ValidationError as error:
         for each in error.errors():
             known = each["type"] != "unexpected_keyword_argument"
@@ -106,28 +109,19 @@ def read_catalog(path: Path) -> SemanticCatalog:
     raise InvalidArgumentError(f"{len(faults)} fault(s): {listed}", subject=str(path), remedy="Correct these fields")
 
 
-def _plain(root: yaml.Node | Fault) -> Any:
-    """Return what a YAML node says, every scalar as a text.
-
-    :raises ValueError: for a file that is no YAML, and a key that stands twice.
-    """
-
-    def plain(node: yaml.Node) -> Any:
-        if isinstance(node, yaml.ScalarNode):
-            return "" if node.tag == "tag:yaml.org,2002:null" else str(node.value).strip()
-        if isinstance(node, yaml.SequenceNode):
-            return [plain(each) for each in node.value]
-        found: dict[str, Any] = {}
-        for key, value in node.value:
-            name, line = str(key.value), key.start_mark.line + 1
-            if name in found or not isinstance(key, yaml.ScalarNode):
-                raise ValueError(f"line {line}: the key {name[:60]!r} stands twice, or is no text")
-            found[name] = plain(value)
-        return found
-
-    if isinstance(root, Fault):
-        raise ValueError(str(root))
-    return plain(root)
+def _plain(node: yaml.Node) -> Any:
+    """Return what a YAML node says, every scalar as a text; raises ValueError for a key that stands twice."""
+    if isinstance(node, yaml.ScalarNode):
+        return "" if node.tag == "tag:yaml.org,2002:null" else str(node.value).strip()
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(each) for each in node.value]
+    found: dict[str, Any] = {}
+    for key, value in node.value:
+        name, line = str(key.value), key.start_mark.line + 1
+        if name in found or not isinstance(key, yaml.ScalarNode):
+            raise ValueError(f"line {line}: the key {name[:60]!r} stands twice, or is no text")
+        found[name] = _plain(value)
+    return found
 
 
 def cleaned_text(text: str) -> str:

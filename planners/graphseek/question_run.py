@@ -13,17 +13,10 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from ontology.errors import (
-    BudgetExceededError,
-    EgotoolsError,
-    InvalidArgumentError,
-    ModelError,
-    NotFoundError,
-    StatementError,
-    StorageError,
-)
+from ontology import errors
 from planners.calls.model_text import is_no_answer
 from planners.calls.untrusted import clean_text
+from planners.graphseek import turn as events
 from planners.graphseek.catalog import SemanticCatalog
 from planners.graphseek.grounding import ungrounded
 from planners.graphseek.operators.operator import (
@@ -34,31 +27,7 @@ from planners.graphseek.operators.operator import (
     nearest_hint,
 )
 from planners.graphseek.results import Result, ResultStore
-from planners.graphseek.turn import (
-    MESSAGE_TOKENS,
-    AgentEvent,
-    AgentSettings,
-    Answer,
-    AnswerRejected,
-    Ended,
-    Fault,
-    Faulted,
-    Invocation,
-    Invoked,
-    ModelAsked,
-    Outcome,
-    QueryRun,
-    QuestionBegun,
-    ResultKept,
-    RunOutcome,
-    StepBegun,
-    StepRecord,
-    StepView,
-    Turn,
-    TurnMaker,
-    UnusableTurnError,
-    event_of,
-)
+from planners.graphseek.turn import AgentSettings, Answer, Ended, Fault, Faulted, Invocation, Outcome, StepRecord, Turn
 from planners.journal.recorded import Heard, Steps, end_of, header_of, not_recorded
 from planners.journal.run_journal import RunJournal
 from planners.journal.step_log import also_told_to, emit, in_order, seconds_since, to_its_end, told_to, unheard
@@ -69,10 +38,14 @@ _FAILED_BEFORE_CYPHER = 3  # steps after which it is offered: "several" of the p
 _MOST_CHARS = 20_000  # of an answer, which is read and checked word by word
 _ERROR_CHARS = 500  # of an error of foreign code
 _SETTINGS = AgentSettings()
-_ENDS: dict[type[Exception], RunOutcome] = {BudgetExceededError: "budget", ModelError: "model", StorageError: "store"}
+_ENDS: dict[type[Exception], events.RunOutcome] = {
+    errors.BudgetExceededError: "budget",
+    errors.ModelError: "model",
+    errors.StorageError: "store",
+}
 _GOES_ON = frozenset({"model", "store", "budget", "deadline", "cancelled"})
 """Outcomes of a run that can go on when what stopped it is over."""
-Observe: TypeAlias = Callable[[AgentEvent], None]
+Observe: TypeAlias = Callable[[events.AgentEvent], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +61,7 @@ class QuestionParts:
     catalog: SemanticCatalog
     operators: Sequence[Operator]
     results: ResultStore
-    turns: TurnMaker
+    turns: events.TurnMaker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,26 +111,16 @@ async def answer_question(
     used: Counter[str] = Counter()
     usd = list[float]()
 
-    def count(event: AgentEvent) -> None:
-        if isinstance(event, ModelAsked):
+    def count(event: events.AgentEvent) -> None:
+        if isinstance(event, events.ModelAsked):
             used.update(calls=not event.problem, read=event.prompt_tokens, written=event.completion_tokens)
             usd.append(event.usd)
 
-    run = _Run(
-        question=clean_text(question),
-        given=parts,
-        settings=settings,
-        journal=steps or Steps(),
-    )
+    run = _Run(question=clean_text(question), given=parts, settings=settings, journal=steps or Steps())
     with told_to(observe), also_told_to(count):
         end = await to_its_end(run.steps(), Ended, seconds=settings.max_seconds, outcomes=_ENDS)
-    return AnsweredQuestion(
-        end=end,
-        model_calls=used["calls"],
-        prompt_tokens=used["read"],
-        completion_tokens=used["written"],
-        usd=sum(usd),
-    )
+    tokens = {"prompt_tokens": used["read"], "completion_tokens": used["written"]}
+    return AnsweredQuestion(end=end, model_calls=used["calls"], **tokens, usd=sum(usd))
 
 
 def check_question(question: str) -> None:
@@ -166,10 +129,10 @@ def check_question(question: str) -> None:
     :raises InvalidArgumentError: when there is none, or it is too long for a message.
     """
     if not question.strip():
-        raise InvalidArgumentError("there is no question", subject="question", remedy="Ask one")
-    if len(question) > MESSAGE_TOKENS:  # a quarter of a message
+        raise errors.InvalidArgumentError("there is no question", subject="question", remedy="Ask one")
+    if len(question) > events.MESSAGE_TOKENS:  # a quarter of a message
         problem = f"the question has {len(question):,} characters"
-        raise InvalidArgumentError(problem, subject="question", remedy=f"Use at most {MESSAGE_TOKENS:,}")
+        raise errors.InvalidArgumentError(problem, subject="question", remedy=f"Use at most {events.MESSAGE_TOKENS:,}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -192,9 +155,25 @@ class _Run:
 
     async def steps(self) -> Ended:
         """Take steps until one gives an answer, or there may be no more."""
-        self.schema = await self.journal.step("begin", self._begin, _SCHEMA)
+
+        async def begin() -> GraphSchema:
+            schema = await self.parts.graph.schema()
+            begun = events.QuestionBegun(
+                question=self.question,
+                fingerprint=schema.fingerprint,
+                node_types=tuple(each.name for each in schema.nodes),
+                relationship_types=tuple(each.name for each in schema.relationships),
+            )
+            emit(begun)
+            return schema
+
+        self.schema = await self.journal.once("step", "begin", begin, form=_SCHEMA)
         for step in range(1, self.settings.max_steps + 1):
-            offered = self._offered()
+            # Cypher is offered only after several steps that gave nothing. A replay runs none.
+            gave = [any(isinstance(each, Result) and each.size > 0 for each in of.outcomes) for of in self.records]
+            last_resort = gave.count(False) >= _FAILED_BEFORE_CYPHER
+            names = [each.name for each in self.given.operators] if self.given else []
+            offered = [name for name in names if name != _CYPHER or last_resort]
             turn = await self._turn(step, offered)
             if isinstance(turn, str):
                 emit(Faulted(step=step, nth=0, kind="arguments", problem=turn, hint="Give calls, or an answer"))
@@ -205,35 +184,22 @@ class _Run:
             else:
                 outcomes = await self._execute(step, turn, offered)
                 self.records.append(StepRecord(number=step, invocations=turn, outcomes=outcomes))
-        return self._without_answer()
-
-    async def _begin(self) -> GraphSchema:
-        schema = await self.parts.graph.schema()
-        begun = QuestionBegun(
-            question=self.question,
-            fingerprint=schema.fingerprint,
-            node_types=tuple(each.name for each in schema.nodes),
-            relationship_types=tuple(each.name for each in schema.relationships),
-        )
-        emit(begun)
-        return schema
-
-    def _offered(self) -> list[str]:
-        """The names of the operators of a step: Cypher only after several steps that gave nothing."""
-        if self.given is None:
-            return []  # a replay runs none
-        gave = [any(isinstance(each, Result) and each.size > 0 for each in record.outcomes) for record in self.records]
-        last_resort = gave.count(False) >= _FAILED_BEFORE_CYPHER
-        names = [each.name for each in self.given.operators]
-        return [name for name in names if name != _CYPHER or last_resort]
+        for record in reversed(self.records):
+            if record.rejected is not None:
+                why = record.why.partition(". Get them")[0]
+                return Ended(answer=record.rejected.told, outcome="ungrounded", of=record.rejected.of, missing=why)
+        faults = [each for record in self.records for each in record.outcomes if not isinstance(each, Result)]
+        said = faults[-1].problem if faults else next((each.why for each in reversed(self.records) if each.why), "")
+        why = f"no answer in {self.settings.max_steps} steps" + (f"; at last: {said}" if said else "")
+        return Ended(answer="", outcome="no answer", missing=why)
 
     async def _turn(self, step: int, offered: Sequence[str]) -> Turn | str:
         """The turn of a step, or why what was said is none."""
 
         async def take() -> _Planned:
             by_name = {each.name: each for each in self.parts.operators}
-            emit(StepBegun(step=step, operators=tuple(offered)))
-            view = StepView(
+            emit(events.StepBegun(step=step, operators=tuple(offered)))
+            view = events.StepView(
                 question=self.question,
                 schema=self.schema,
                 catalog=self.parts.catalog,
@@ -245,11 +211,11 @@ class _Run:
             )
             try:
                 turn = await self.parts.turns.turn(view)
-            except UnusableTurnError as error:
+            except events.UnusableTurnError as error:
                 return _Planned(unusable=error.problem)
             return _Planned(answer=turn) if isinstance(turn, Answer) else _Planned(calls=turn)
 
-        planned: _Planned = await self.journal.step(f"turn/{step}", take, _PLANNED)
+        planned: _Planned = await self.journal.once("step", f"turn/{step}", take, form=_PLANNED)
         answer = planned.answer
         if answer is None:
             return planned.calls or planned.unusable or "it is neither a call nor an answer"
@@ -268,7 +234,7 @@ class _Run:
 
         async def recorded(nth: int, call: Invocation, earlier: Outcome | None) -> Outcome:
             async def take() -> Outcome:
-                emit(Invoked(step=step, nth=nth, operator=call.operator, arguments=call.arguments))
+                emit(events.Invoked(step=step, nth=nth, operator=call.operator, arguments=call.arguments))
                 try:
                     result = await self._result(call, made + nth, offered, earlier)
                 except OperatorFault as fault:
@@ -277,10 +243,10 @@ class _Run:
                     return Fault(**said)
                 names = ("handle", "kind", "size", "cut", "summary", "notes")
                 shown: dict[str, Any] = {name: getattr(result, name) for name in names}
-                emit(ResultKept(step=step, nth=nth, **shown))
+                emit(events.ResultKept(step=step, nth=nth, **shown))
                 return result
 
-            return await self.journal.step(f"invocation/{step}/{nth}", take, _OUTCOME)
+            return await self.journal.once("step", f"invocation/{step}/{nth}", take, form=_OUTCOME)
 
         calls = []
         for nth, each in enumerate(turn, 1):
@@ -311,22 +277,22 @@ class _Run:
             catalog=parts.catalog,
             results=parts.results.for_invocation(number),
             seconds=seconds,
-            ran=lambda compiled: emit(QueryRun(text=compiled.text, parameters=dict(compiled.parameters))),
+            ran=lambda compiled: emit(events.QueryRun(text=compiled.text, parameters=dict(compiled.parameters))),
         )
         try:
             check_arguments(call.arguments, operator.parameters(self.schema, parts.results.handles))
             async with asyncio.timeout(seconds):
                 return await operator.runs(call.arguments, context)
-        except (OperatorFault, StorageError, ModelError):
+        except (OperatorFault, errors.StorageError, errors.ModelError):
             raise
         except TimeoutError as error:
             problem = f"{name} took more than {seconds:g} s"
             raise OperatorFault("timeout", problem, "Ask for less: filters, fewer hops, a limit") from error
-        except NotFoundError as error:
+        except errors.NotFoundError as error:
             raise OperatorFault("no such handle", error.problem, error.remedy or "Use another") from error
-        except StatementError as error:
+        except errors.StatementError as error:
             raise OperatorFault("engine", error.problem, error.remedy or "Use another operator") from error
-        except EgotoolsError as error:
+        except errors.EgotoolsError as error:
             problem = f"{error.subject}: {error.problem}"
             raise OperatorFault("arguments", problem, error.remedy or "Change it") from error
         except Exception as error:  # an operator may be of somebody else; its bug ends no run
@@ -344,27 +310,17 @@ class _Run:
             about: dict[str, Any] = {"question": self.question, "schema": self.schema, "records": self.records}
             return await ungrounded(answer.text, **about, values=self.parts.results)
 
-        missing: list[str] = await self.journal.step(f"ground/{step}", take, _NAMES)
+        missing: list[str] = await self.journal.once("step", f"ground/{step}", take, form=_NAMES)
         if not missing:
             return Ended(answer=answer.told, outcome="answered", of=of)
         why = f"in no result: {', '.join(missing)}"
         said_before = any(each.rejected is not None and each.rejected.text == answer.text for each in self.records[-1:])
         if said_before or step == self.settings.max_steps:
             return Ended(answer=answer.told, outcome="ungrounded", of=of, missing=why)
-        emit(AnswerRejected(step=step, text=answer.text, ungrounded=tuple(missing)))
+        emit(events.AnswerRejected(step=step, text=answer.text, ungrounded=tuple(missing)))
         why = f"{why}. Get them by operators, or answer without them"
         self.records.append(StepRecord(number=step, rejected=answer, why=why))
         return None
-
-    def _without_answer(self) -> Ended:
-        for record in reversed(self.records):
-            if record.rejected is not None:
-                why = record.why.partition(". Get them")[0]
-                return Ended(answer=record.rejected.told, outcome="ungrounded", of=record.rejected.of, missing=why)
-        faults = [each for record in self.records for each in record.outcomes if not isinstance(each, Result)]
-        said = faults[-1].problem if faults else next((each.why for each in reversed(self.records) if each.why), "")
-        why = f"no answer in {self.settings.max_steps} steps" + (f"; at last: {said}" if said else "")
-        return Ended(answer="", outcome="no answer", missing=why)
 
 
 # Journals
@@ -399,13 +355,13 @@ async def answer_recorded(
         journal.append("run_begun", **header.model_dump(mode="json"))
     header = _begun(journal)
     if header.question != question:
-        remedy = "Give a new file"
-        raise InvalidArgumentError("the journal is of another question", subject=str(journal.path), remedy=remedy)
+        problem = "the journal is of another question"
+        raise errors.InvalidArgumentError(problem, subject=str(journal.path), remedy="Give a new file")
     if journal.end is not None:
         return await replay_question(journal, observe)
     started, heard = time.perf_counter(), Heard(observe)
     limits = replace(header.settings, max_seconds=settings.max_seconds, call_seconds=settings.call_seconds)
-    steps = Steps(journal, event_of=event_of)
+    steps = Steps(journal, event_of=events.event_of)
     answered = await answer_question(question, parts, limits, heard, steps=steps)
     seconds, end = seconds_since(started), answered.end
     if end.outcome in _GOES_ON:
@@ -422,7 +378,7 @@ async def replay_question(journal: RunJournal, observe: Observe = unheard) -> An
     """
     header, ended = _begun(journal), end_of(journal)
     heard, limits = Heard(observe), replace(header.settings, max_seconds=None)
-    steps = Steps(journal, is_replay=True, event_of=event_of)
+    steps = Steps(journal, is_replay=True, event_of=events.event_of)
     answered = await answer_question(header.question, None, limits, heard, steps=steps)
     heard.check(ended, answered.end.to_json(), journal.path)
     return answered
@@ -431,5 +387,6 @@ async def replay_question(journal: RunJournal, observe: Observe = unheard) -> An
 def _begun(journal: RunJournal) -> _Header:
     header = header_of(journal, _Header)
     if header is None:
-        raise InvalidArgumentError("the journal is empty", subject=str(journal.path), remedy="Ask a question first")
+        problem = "the journal is empty"
+        raise errors.InvalidArgumentError(problem, subject=str(journal.path), remedy="Ask a question first")
     return header

@@ -9,7 +9,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -207,7 +207,8 @@ _ROUNDING = 1e-6  # of a tolerance: 99.425 is shown as 99.42 or 99.43, and lies 
 class ResultStore:
     """The results of one run. Several operators may write at once.
 
-    Results are numbered by the invocation that made them. Before the invocations of a step run, each gets its own view with :meth:`for_invocation`, so that the numbers do not depend on who ends first.
+    Results are numbered by the invocation that made them. Before the invocations of a step run, each gets its own view with
+    :meth:`for_invocation`, so that the numbers do not depend on who ends first.
 
     :param folder: has one file, which only its owner may read. It is made where it is missing; that of a finished run has another
         name, and is never written.
@@ -243,15 +244,11 @@ class ResultStore:
 
         :raises StorageError: when the disk is full.
         """
-        handle = self._handle()
 
-        def kept() -> Result:
-            with self._transaction() as cursor:
-                _create(cursor, handle, columns)
-                lost = tuple(_insert(cursor, handle, columns, rows))
-                return self._finish_table(cursor, _table(handle, columns, cut, (*notes, *lost)), title)
+        def fill(cursor: _Cursor, handle: str) -> tuple[bool, Sequence[str]]:
+            return cut, (*notes, *_insert(cursor, handle, columns, rows))
 
-        return await asyncio.to_thread(kept)
+        return await self._kept(columns, title, fill)
 
     async def keep_query(self, query: TableQuery, *, title: str, most: int, notes: Sequence[str] = ()) -> Result:
         """Write a table that is computed of others.
@@ -259,18 +256,33 @@ class ResultStore:
         :raises InvalidArgumentError: when a sum has more than 64 bits.
         :raises StorageError: when the disk is full.
         """
-        handle = self._handle()
 
-        def computed() -> Result:
+        def fill(cursor: _Cursor, handle: str) -> tuple[bool, Sequence[str]]:
+            insert = f'INSERT INTO "{handle}" {query.text} LIMIT {most + 1}'
+            ((count,),) = cursor.execute(insert, list(query.parameters)).fetchall()
+            if count > most:
+                cursor.execute(f'DELETE FROM "{handle}" WHERE rowid = (SELECT max(rowid) FROM "{handle}")')
+            return count > most, notes
+
+        return await self._kept(query.columns, title, fill)
+
+    async def _kept(
+        self, columns: Sequence[ResultColumn], title: str, fill: Callable[[_Cursor, str], tuple[bool, Sequence[str]]]
+    ) -> Result:
+        """Make a table and its record; ``fill`` writes its rows, and tells whether there were more, and its notes."""
+        if self._finished:
+            problem = "the results of a finished run cannot be changed"
+            raise InvalidArgumentError(problem, subject="results", remedy="Ask again, with another journal")
+        handle = f"t{self._number or self._take()}"
+        forms = ", ".join(f"c{at} {_SQL_TYPES[each.type]}" for at, each in enumerate(columns))
+
+        def kept() -> Result:
             with self._transaction() as cursor:
-                _create(cursor, handle, query.columns)
-                insert = f'INSERT INTO "{handle}" {query.text} LIMIT {most + 1}'
-                ((count,),) = cursor.execute(insert, list(query.parameters)).fetchall()
-                if count > most:
-                    cursor.execute(f'DELETE FROM "{handle}" WHERE rowid = (SELECT max(rowid) FROM "{handle}")')
-                return self._finish_table(cursor, _table(handle, query.columns, count > most, notes), title)
+                cursor.execute(f'CREATE OR REPLACE TABLE "{handle}" ({forms})')
+                cut, notes = fill(cursor, handle)
+                return self._finish_table(cursor, handle, columns, title, cut, notes)
 
-        return await asyncio.to_thread(computed)
+        return await asyncio.to_thread(kept)
 
     @property
     def handles(self) -> tuple[str, ...]:
@@ -278,10 +290,7 @@ class ResultStore:
         return tuple(sorted(self._records, key=order_of))
 
     def result(self, handle: str) -> Result:
-        """Return what stands under a handle.
-
-        :raises NotFoundError: when nothing does; the remedy lists the handles there are.
-        """
+        """Return what stands under a handle; raises NotFoundError, whose remedy lists the handles there are, when nothing does."""
         if handle not in self._records:
             known = ", ".join(self.handles[-20:]) or "none yet"
             raise NotFoundError("there is no such result", subject=handle, remedy=f"Results are: {known}")
@@ -329,12 +338,6 @@ class ResultStore:
         self._last[0] = max(self._last[0], number)
         return number
 
-    def _handle(self) -> str:
-        if self._finished:
-            problem = "the results of a finished run cannot be changed"
-            raise InvalidArgumentError(problem, subject="results", remedy="Ask again, with another journal")
-        return f"t{self._number or self._take()}"
-
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[_Cursor]:
         """Give a cursor; what it wrote is there whole at the end, or, when something fails or is cancelled, not at all."""
@@ -351,9 +354,11 @@ class ResultStore:
         remedy = remedy or "Check free space and permissions, and that no other process uses it, then ask again"
         return StorageError(f"results cannot be kept or read: {error}", subject=str(self._path), remedy=remedy)
 
-    def _finish_table(self, cursor: _Cursor, made: Result, title: str) -> Result:
+    def _finish_table(
+        self, cursor: _Cursor, handle: str, columns: Sequence[ResultColumn], title: str, cut: bool, notes: Sequence[str]
+    ) -> Result:
         """Write the record of a table, with its size and its summary."""
-        named, of = _named_apart(made.columns), f'FROM "{made.handle}"'
+        named, of = _named_apart(columns), f'FROM "{handle}"'
         ((size,),) = cursor.execute(f"SELECT count(*) {of}").fetchall()
         head = cursor.execute(f"SELECT * {of} ORDER BY rowid LIMIT {_HEAD}").fetchall()
         tail = cursor.execute(f"SELECT * {of} ORDER BY rowid OFFSET {max(0, size - _TAIL)}").fetchall()
@@ -361,21 +366,17 @@ class ResultStore:
         for at, each in enumerate(named[:_MOST_COLUMNS]):
             aggregates = f"count(c{at}), count(DISTINCT c{at}), min(c{at}), max(c{at})"
             stats += [_ColumnStats(each, *row) for row in cursor.execute(f"SELECT {aggregates} {of}").fetchall()]
-        result = replace(made, size=size, columns=tuple(named), notes=tuple(map(written, made.notes)))
+        told = tuple(map(written, notes))
+        result = Result(handle=handle, kind="table", size=size, summary="", columns=tuple(named), cut=cut, notes=told)
         result = replace(result, summary=_table_summary(result, title, stats, head, tail))
         distinct = [each.distinct for each in stats if each.distinct <= _MOST_DISTINCT]
-        counts = () if made.cut else (size, *(each.values for each in stats), *distinct)
-        return self._save(cursor, _Record(result=result, counts=counts))
-
-    def _save(self, cursor: _Cursor, record: _Record) -> Result:
-        handle = record.result.handle
+        record = _Record(result=result, counts=() if cut else (size, *(each.values for each in stats), *distinct))
         if handle in self._records:  # of an invocation that is taken again
             cursor.execute("DELETE FROM records WHERE handle = ?", [handle])
-        text = _RECORD.dump_json(record).decode()
-        cursor.execute("INSERT INTO records VALUES (?, ?)", [handle, text])
+        cursor.execute("INSERT INTO records VALUES (?, ?)", [handle, _RECORD.dump_json(record).decode()])
         cursor.commit()
         self._records[handle] = record
-        return record.result
+        return result
 
     def _has(self, record: _Record, value: Sought, tolerance: float) -> bool:
         result = record.result
@@ -396,15 +397,6 @@ class ResultStore:
             return found
 
 
-def _table(handle: str, columns: Sequence[ResultColumn], cut: bool, notes: Sequence[str]) -> Result:
-    return Result(handle=handle, kind="table", size=0, summary="", columns=tuple(columns), cut=cut, notes=tuple(notes))
-
-
-def _create(cursor: _Cursor, handle: str, columns: Sequence[ResultColumn]) -> None:
-    named = ", ".join(f"c{at} {_SQL_TYPES[each.type]}" for at, each in enumerate(columns))
-    cursor.execute(f'CREATE OR REPLACE TABLE "{handle}" ({named})')
-
-
 def _insert(cursor: _Cursor, handle: str, columns: Sequence[ResultColumn], rows: Rows) -> Iterator[str]:
     """Write rows, and return a note for each column that lost cells."""
     if not rows:
@@ -412,7 +404,12 @@ def _insert(cursor: _Cursor, handle: str, columns: Sequence[ResultColumn], rows:
     part: dict[str, npt.NDArray[Any]] = {}
     for at, (each, cells) in enumerate(zip(columns, zip(*rows, strict=True), strict=True)):
         fitting = [None if cell is None else _as_type(each.type, cell) for cell in cells]
-        part[f"c{at}"] = _array(each.type, fitting)
+        if each.type in ("string", "node"):
+            part[f"c{at}"] = np.empty(len(fitting), dtype=object)
+            part[f"c{at}"][:] = fitting
+        else:
+            values = np.array([0 if cell is None else cell for cell in fitting], dtype=_DTYPES[each.type])
+            part[f"c{at}"] = np.ma.array(values, mask=[cell is None for cell in fitting])
         if lost := fitting.count(None) - cells.count(None):
             yield f"{lost} cells of {each.name} are no {each.type} and were emptied."
     cursor.register("part", part)
@@ -430,15 +427,6 @@ def _named_apart(columns: Sequence[ResultColumn]) -> list[ResultColumn]:
             name, number = f"{stem}_{number}", number + 1
         named[name] = replace(column, name=name)
     return list(named.values())
-
-
-def _array(kind: ColumnType, cells: Sequence[Any]) -> npt.NDArray[Any]:
-    if kind in ("string", "node"):
-        texts = np.empty(len(cells), dtype=object)
-        texts[:] = cells
-        return texts
-    values = np.array([0 if cell is None else cell for cell in cells], dtype=_DTYPES[kind])
-    return np.ma.array(values, mask=[cell is None for cell in cells])
 
 
 def _as_type(kind: ColumnType, cell: Any) -> Cell:

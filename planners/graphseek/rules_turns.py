@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from ontology.errors import EgotoolsError
@@ -42,10 +43,8 @@ _TIME, _OWN_TIME = "Time__", "time__"
 _AUXILIARIES = frozenset("is are was were be been can may".split())
 _Kind: TypeAlias = tuple[Literal["text", "number", "boolean", "date"], tuple[Operator, ...]]
 _TEXT: _Kind = ("text", ("=", "contains"))
-_NUMBER: _Kind = ("number", ("=", "<", ">", "<=", ">="))
 _FIELDS: Mapping[str, _Kind] = {
-    "integer": _NUMBER,
-    "number": _NUMBER,
+    **dict.fromkeys(("integer", "number"), ("number", ("=", "<", ">", "<=", ">="))),
     "boolean": ("boolean", ("=",)),
     "date": ("date", ("=", "<", ">")),
 }
@@ -82,32 +81,34 @@ class RulesTurns:
         if self._known is None or self._known[0] != view.schema.fingerprint or self._known[1] is not view.catalog:
             self._known = (view.schema.fingerprint, view.catalog, _asked_domain(view.schema, view.catalog))
         asked, calls, today = self._known[2], _Calls(view.records), date.today()
+        kinds = {name: kind for kind, name in asked.types.items()}
+        known: dict[str, list[tuple[str, str]]] = {}
         try:
-            names = _Names(await _known_names(view, asked), calls)
-            graph = self._parser.parse(view.question, asked.domain, today, names=names).graph
+            for invocation, outcome in (pair for record in view.records for pair in record.pairs):
+                if invocation.operator == "find" and isinstance(outcome, Result):
+                    rows = await view.results.rows(outcome.handle, limit=_MOST_NAMED)
+                    named = [(kinds[str(row[1])], str(row[2])) for row in rows if row[1] in kinds]
+                    known[str(invocation.arguments["text"])] = list(dict.fromkeys(named))
+            graph = self._parser.parse(view.question, asked.domain, today, names=partial(calls.names, known)).graph
             return await _Compiled(graph, asked, calls, view.results, today).answer()
         except _NeededError as needed:
             return needed.invocations
         except _RefusedError as error:
             if error.asks_back:
                 return Answer(text=str(error), kind="question")
-            return _unreadable(str(error))
+            why = str(error)
         except EgotoolsError as error:
-            return _unreadable(error.problem)
-
-
-def _unreadable(why: str) -> Answer:
-    return Answer(text=f"This could not be answered without a model: {why}. {_MODEL}.", kind="unreadable")
+            why = error.problem
+        return Answer(text=f"This could not be answered without a model: {why}. {_MODEL}.", kind="unreadable")
 
 
 class _Calls:
     """The invocations of the turns so far."""
 
     def __init__(self, records: Sequence[StepRecord]) -> None:
-        pairs = [pair for record in records for pair in record.pairs]
         self._known: dict[str, Outcome] = {
             call.key: outcome
-            for call, outcome in pairs
+            for call, outcome in (pair for record in records for pair in record.pairs)
             if not (isinstance(outcome, Fault) and outcome.kind == "repeated")
         }
         self.notes: list[str] = []
@@ -136,6 +137,22 @@ class _Calls:
             self.emptied = self.emptied or _condition(given)
         return outcome if outcome.size else None
 
+    def names(
+        self, known: Mapping[str, Sequence[tuple[str, str]]], texts: Sequence[str], quoted: Sequence[str]
+    ) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Look names up in the graph, all of a question at once; a quoted text that is none is asked back with the nearest ones.
+
+        :param known: the names that were looked up in earlier turns, each with the types that it is of.
+        """
+        common = {"match": "exact", "limit": _MOST_NAMED}
+        finds = [Invocation(operator="find", arguments={"text": each, **common}) for each in texts]
+        for text, outcome in zip(texts, self.outcomes(finds), strict=True):
+            if text in quoted and not (isinstance(outcome, Result) and outcome.size):
+                hint = outcome.hint if isinstance(outcome, Fault) and outcome.kind == "empty" else ""
+                near = f" Is {hint.removeprefix('There is ')} meant?" if hint else ""
+                raise _RefusedError(f"Nothing is called “{text}”.{near}", asks_back=True)
+        return known
+
 
 def _condition(arguments: Mapping[str, Any]) -> str:
     """What an invocation asked for, to name the constraint that left nothing."""
@@ -145,36 +162,6 @@ def _condition(arguments: Mapping[str, Any]) -> str:
     kind, along = arguments.get("node_type", ""), ", ".join(arguments.get("relationship_types", ()))
     narrowed = (f"along {along}" if along else "", f"with {filters}" if filters else "")
     return " ".join(filter(None, (kind and f"no {kind}", *narrowed)))
-
-
-async def _known_names(view: StepView, asked: _AskedDomain) -> dict[str, list[tuple[str, str]]]:
-    """The names that were looked up in earlier turns, each with the types that it is of."""
-    kinds = {name: kind for kind, name in asked.types.items()}
-    found: dict[str, list[tuple[str, str]]] = {}
-    for invocation, outcome in (pair for record in view.records for pair in record.pairs):
-        if invocation.operator == "find" and isinstance(outcome, Result):
-            rows = await view.results.rows(outcome.handle, limit=_MOST_NAMED)
-            named = [(kinds[str(row[1])], str(row[2])) for row in rows if row[1] in kinds]
-            found[str(invocation.arguments["text"])] = list(dict.fromkeys(named))
-    return found
-
-
-class _Names:
-    """Looks names up in the graph, all of a question at once."""
-
-    def __init__(self, known: Mapping[str, Sequence[tuple[str, str]]], calls: _Calls) -> None:
-        self._known, self._calls = known, calls
-
-    def __call__(self, texts: Sequence[str], quoted: Sequence[str]) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """Return those that are names; a quoted text that is none is asked back with the nearest ones."""
-        common = {"match": "exact", "limit": _MOST_NAMED}
-        finds = [Invocation(operator="find", arguments={"text": each, **common}) for each in texts]
-        for text, outcome in zip(texts, self._calls.outcomes(finds), strict=True):
-            if text in quoted and not (isinstance(outcome, Result) and outcome.size):
-                hint = outcome.hint if isinstance(outcome, Fault) and outcome.kind == "empty" else ""
-                near = f" Is {hint.removeprefix('There is ')} meant?" if hint else ""
-                raise _RefusedError(f"Nothing is called “{text}”.{near}", asks_back=True)
-        return self._known
 
 
 class _Compiled:
@@ -240,11 +227,8 @@ class _Compiled:
         return self._asked.properties[self._graph.vars[var], name]
 
     def _nodes(self, var: str, came: str = "", without: str = "") -> _Selected | None:
-        """The nodes of a variable that meet what lies behind it; None: there are none.
-
-        :param came: the variable by which the rest of the graph is joined to it.
-        :param without: a variable that is not looked at.
-        """
+        """The nodes of a variable that meet what lies behind it, seen from the variable by which it came, and without looking at another; None:
+        there are none."""
         sets = self._named(var)
         if None in sets:
             return None
@@ -267,14 +251,10 @@ class _Compiled:
                     sets.append(reached)
                     negative += [self._others(edge, far, nodes, var)] if edge.only else []
         subtracted = [each for each in negative if each]
-        if not sets and not subtracted:
-            filters = self._filters(var)
-            return {"type": self._type(var), **({"filters": filters} if filters else {})}
-        first = (
-            self._merged(sets, "intersection")
-            if sets
-            else self._table({"type": self._type(var), "filters": self._filters(var)})
-        )
+        own: _Selected = {} if sets else {"type": self._type(var), "filters": self._filters(var)}
+        if own and not subtracted:
+            return own if own["filters"] else {"type": own["type"]}
+        first = self._table(own) if own else self._merged(sets, "intersection")
         kept = self._merged([first, *subtracted], "difference") if first else None
         return {"handle": kept.handle} if kept else None
 
@@ -284,18 +264,19 @@ class _Compiled:
 
     def _named(self, var: str) -> list[Result | None]:
         """The nodes that have each of the names of a variable, by their name or their key; None: there are none."""
+
+        def called(name: Any) -> Result | None:
+            for key in self._asked.naming[self._graph.vars[var]]:
+                filters = [{"key": key, "operator": "=", "value": name}]
+                if found := self._calls.result("get_nodes", node_type=self._type(var), filters=filters):
+                    return found
+            return None
+
         sets: list[Result | None] = []
         for each in filter(self._is_name, self._graph.filters_of(var)):
-            found = [one for value in each.values if (one := self._called(var, value))]
+            found = [one for one in map(called, each.values) if one]
             sets.append(self._merged(found, "union") if found else None)
         return sets
-
-    def _called(self, var: str, name: Any) -> Result | None:
-        for key in self._asked.naming[self._graph.vars[var]]:
-            filters = [{"key": key, "operator": "=", "value": name}]
-            if found := self._calls.result("get_nodes", node_type=self._type(var), filters=filters):
-                return found
-        return None
 
     def _filters(self, var: str) -> list[dict[str, Any]]:
         """The conditions on the properties of a variable, without its name; a date too, unless a relationship says it."""
@@ -306,11 +287,11 @@ class _Compiled:
             if self._asked.domain.types[kind].fields[each.field].kind == "date":
                 filters += self._days(each, self._property(var, each.field))
                 continue
-            values = [
-                v
-                for one in each.values
-                for v in self._asked.values.get((kind, each.field, str(one).casefold()), (one,))
-            ]
+            meant, words_of = (
+                self._asked.values,
+                ((one, (kind, each.field, str(one).casefold())) for one in each.values),
+            )
+            values = [value for one, said in words_of for value in meant.get(said, (one,))]
             form = {"key": self._property(var, each.field), "operator": each.op, "value": values[0]}
             filters.append(form if len(values) == 1 else {**form, "operator": "in", "value": values})
         if (when := self._when(var)) and self._dated(var) is None:
@@ -323,10 +304,8 @@ class _Compiled:
 
     def _dated(self, var: str) -> EdgeConstraint | None:
         """The edge of a variable with a date whose relationship says itself when it was: the date is of it."""
-        edges = (
-            [each for each in self._graph.edges_of(var) if self._asked.times.get(each.edge)] if self._when(var) else []
-        )
-        return edges[0] if len(edges) == 1 else None
+        edges = [each for each in self._graph.edges_of(var) if self._asked.times.get(each.edge)]
+        return edges[0] if len(edges) == 1 and self._when(var) else None
 
     def _of_time(self, when: str, keys: Mapping[Role, PropertyKey]) -> list[dict[str, Any]]:
         """The conditions that a date puts on properties that say when: on a date, or on a year, a quarter or a month."""
@@ -334,9 +313,10 @@ class _Compiled:
         if key := keys.get("date"):
             return [form for each in filters for form in self._days(each, key.name)]
         days = read_range(str(filters[0].value), self._today).range if len(filters) == 1 else DateRange()
-        months = (
-            (days.end.year - days.start.year) * 12 + days.end.month - days.start.month if days.start and days.end else 0
-        )
+        start, end, months = days.start, days.end, 0
+        if start and end:
+            months = (end.year - start.year) * 12 + end.month - start.month
+        whole = start and end and filters[0].op == "=" and start.day == end.day == 1
         whole = days.start and days.end and filters[0].op == "=" and days.start.day == days.end.day == 1
         if not whole or days.start is None or months not in (1, 3, 12) or (days.start.month - 1) % months:
             raise _RefusedError(f"“{days.iso()}” is not one year, quarter or month")
@@ -425,23 +405,16 @@ class _Compiled:
         columns = [each.name for each in result.columns]
         if cell:
             return self._reply(f"{columns[-1].replace('_', ' ')}: {_said(rows[0][-1])}.", result)
-        name = self._name_at(result)
+        kind = next((each.node_type for each in result.columns if each.type == "node"), "")
+        called = [self._asked.naming[name][:1] for name, of in self._asked.types.items() if of == kind]
+        texts = [each.name for each in result.columns if each.type == "string"]
+        names = (*(name for first in called for name in first), "name", *texts)
+        name = next((columns.index(each) for each in names if each in columns), 0)
         value = columns.index(shown) if shown in columns else len(columns) - 1
         told = [f"{_said(row[name])}: {_said(row[value])}" if pairs or shown else _said(row[name]) for row in rows]
         rest = "." if result.size <= len(rows) else f"; the others stand in {result.handle}."
         count = f"{result.size:,} found: " if result.size > 1 and not pairs else ""
         return self._reply(count + "; ".join(dict.fromkeys(told)) + rest, result)
-
-    def _name_at(self, result: Result) -> int:
-        kind = next((each.node_type for each in result.columns if each.type == "node"), "")
-        columns = [each.name for each in result.columns]
-        called = [
-            self._asked.naming[name][0]
-            for name, of in self._asked.types.items()
-            if of == kind and self._asked.naming[name]
-        ]
-        texts = [each.name for each in result.columns if each.type == "string"]
-        return next((columns.index(each) for each in (*called, "name", *texts) if each in columns), 0)
 
 
 def _bounds(op: str, number: int) -> dict[str, int]:
@@ -521,7 +494,12 @@ def _entity(variable: str, name: str, node: NodeType, catalog: SemanticCatalog, 
     for field_name, key in zip(_identifiers([each.name for each in node.properties]), node.properties, strict=True):
         said = described.properties.get(key.name, PropertyDescriptor())
         asked.properties[name, field_name] = key.name
-        for word, meant in _meanings(said):
+        meanings = (
+            *((value, (value,)) for value in dict.fromkeys(said.values.values())),
+            *((word, (value,)) for word, value in said.values.items()),
+            *((word, tuple(group)) for word, group in said.groups.items()),
+        )
+        for word, meant in ((each.casefold(), meant) for each, meant in meanings):
             asked.values.setdefault((name, field_name, word), meant)
             asked.values.setdefault((name, field_name, verb_lemma(word)), meant)
         own = () if roles.get(key.name) == "key" else (" ".join(words(key.name)),)
@@ -560,13 +538,6 @@ def _identifiers(names: Iterable[str]) -> dict[str, str]:
         plain = plain if not plain[0].isdigit() else f"_{plain}"
         found[plain if plain not in found else f"{plain}_{at}"] = name
     return found
-
-
-def _meanings(said: PropertyDescriptor) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for value in dict.fromkeys(said.values.values()):
-        yield value.casefold(), (value,)
-    yield from ((word.casefold(), (value,)) for word, value in said.values.items())
-    yield from ((word.casefold(), tuple(group)) for word, group in said.groups.items())
 
 
 def _phrases(name: str, described: RelationshipDescriptor | None) -> Iterator[str]:

@@ -87,9 +87,9 @@ class Steps:
         self._made: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()
 
-    async def step(self, key: str, take: Callable[[], Awaitable[T]], form: TypeAdapter[T]) -> T:
-        """Return what a step of a planner gave, and tell the events that it told."""
-        with self.taken("step", key, form=form) as step:
+    async def once(self, kind: str, key: str, take: Callable[[], Awaitable[T]], **more: Any) -> T:
+        """Return what a step gave, and tell the events that it told; ``more`` as of :meth:`taken`."""
+        with self.taken(kind, key, **more) as step:
             if not step.is_known:
                 step.gave = await take()
         gave: T = step.gave
@@ -135,7 +135,12 @@ class Steps:
         except Exception as error:  # models, tools and stores raise what nobody foresaw
             if self._faults == "raised":
                 raise
-            named = _named(error, kind, subject or kind)
+            if isinstance(error, EgotoolsError | ClientError):
+                named: EgotoolsError | ClientError = error
+            elif kind in ("graph", "model"):
+                named = (StorageError if kind == "graph" else ModelError)(error_text(error), subject=subject or kind)
+            else:
+                named = client_error_of("ABORTED", error_text(error), subject=subject or kind)
             self.write(step, "failed", **about, **_fault_json(named), seconds=seconds_since(started))
             if named is error:
                 raise
@@ -166,7 +171,11 @@ class Steps:
             if self._is_replay or fails_again:
                 raise _fault(earlier.data)
             return False
-        for event in _told(earlier, self._event_of):
+        try:
+            events = [self._event_of(event) for event in earlier.data.get("events", ())]
+        except (ValueError, TypeError, LookupError, AttributeError) as error:  # ValueError: also of pydantic
+            raise _damaged(earlier, error, "it tells something else than events") from None
+        for event in events:
             emit(event)
         step.gave, step.is_known = _read(earlier, form), True
         return True
@@ -191,18 +200,13 @@ def _read(record: RunRecord, form: TypeAdapter[Any]) -> Any:
     try:
         return form.validate_json(json.dumps(record.data["gave"]))
     except (ValidationError, RecursionError, KeyError) as error:
-        said = first_error(error) if isinstance(error, ValidationError) else "it gives nothing, or is nested too deeply"
-        problem, place = f"the record is damaged: {said}", f"line {record.n + 1} of the journal"
-        raise InvalidArgumentError(problem, subject=place, remedy=DAMAGED) from None
+        raise _damaged(record, error, "it gives nothing, or is nested too deeply") from None
 
 
-def _told(record: RunRecord, event_of: Callable[[Any], Any]) -> list[Any]:
-    try:
-        return [event_of(event) for event in record.data.get("events", ())]
-    except (ValueError, TypeError, LookupError, AttributeError) as error:  # ValueError: also of pydantic
-        said = first_error(error) if isinstance(error, ValidationError) else "it tells something else than events"
-        problem, place = f"the record is damaged: {said}", f"line {record.n + 1} of the journal"
-        raise InvalidArgumentError(problem, subject=place, remedy=DAMAGED) from None
+def _damaged(record: RunRecord, error: Exception, otherwise: str) -> InvalidArgumentError:
+    said = first_error(error) if isinstance(error, ValidationError) else otherwise
+    place = f"line {record.n + 1} of the journal"
+    return InvalidArgumentError(f"the record is damaged: {said}", subject=place, remedy=DAMAGED)
 
 
 def request_key(request: Any) -> str:
@@ -229,10 +233,7 @@ def header_of(journal: RunJournal, form: type[H]) -> H | None:
 
 
 def end_of(journal: RunJournal) -> Mapping[str, Any]:
-    """Return what the record of a run's end says.
-
-    :raises InvalidArgumentError: when the run has not ended.
-    """
+    """Return what the record of a run's end says; raises InvalidArgumentError when the run has not ended."""
     if journal.end is None:
         problem = "the run of this journal has not ended"
         raise InvalidArgumentError(problem, subject=str(journal.path), remedy="Let it go on first")
@@ -256,10 +257,7 @@ class Heard:
         self._observe(event)
 
     def check(self, ended: Mapping[str, Any], answer: Mapping[str, Any], subject: Path) -> None:
-        """Check that a replay told what the run did, and ended as it.
-
-        :raises InvalidArgumentError: when it differs.
-        """
+        """Check that a replay told what the run did, and ended as it; raises InvalidArgumentError when it differs."""
         if {name: ended.get(name) for name in (*self.told, "answer")} != {**self.told, "answer": answer}:
             raise not_recorded("the replay differs from the run", subject=str(subject))
 
@@ -273,15 +271,6 @@ def error_text(error: Exception) -> str:
     """Return an error in words: those of ours as they are, others with the name of their class."""
     known = isinstance(error, EgotoolsError | ClientError)
     return clean_text(str(error) if known else f"{type(error).__name__}: {error}"[:_CHARS])
-
-
-def _named(error: Exception, kind: str, subject: str) -> EgotoolsError | ClientError:
-    """Return an error of ours for whatever was raised: the journal can give it again."""
-    if isinstance(error, EgotoolsError | ClientError):
-        return error
-    if kind in ("graph", "model"):
-        return (StorageError if kind == "graph" else ModelError)(error_text(error), subject=subject)
-    return client_error_of("ABORTED", error_text(error), subject=subject)
 
 
 def _fault_json(error: EgotoolsError | ClientError) -> dict[str, str]:
@@ -323,11 +312,20 @@ class RecordedInvoker:
 
         :raises StorageError: when the journal cannot be written; the call is then not made, or its answer is lost.
         """
-        key = request_key([tool.id, dict(arguments)])
-        with self._steps.taken("call", key, subject=tool.id, told=_answer_told, tool=tool.id) as step:
+        key, reads = request_key([tool.id, dict(arguments)]), tool.effect == "read"
+
+        def told(answer: ToolAnswer) -> dict[str, Any]:
+            return {"ok": answer.ok, "status": answer.status, "size": answer.size, "rows": rows_of(answer.body)}
+
+        with self._steps.taken("call", key, subject=tool.id, told=told, tool=tool.id) as step:
             if not step.is_known:
-                reads = tool.effect == "read"
-                if not reads and _may_be_done(step.earlier) and not await self._repeat(tool, arguments):
+                earlier = step.earlier
+                may_be_done = earlier is not None and (
+                    earlier.kind == "call_begun"
+                    or earlier.data.get("reason") == _NOT_KNOWN
+                    or earlier.data.get("code") not in _NOTHING_SENT
+                )
+                if not reads and may_be_done and not await self._repeat(tool, arguments):
                     raise PermissionDeniedError(
                         "this call may change something; it was begun before, and it is not known whether it was done",
                         code="PERMISSION_DENIED",
@@ -341,23 +339,11 @@ class RecordedInvoker:
         return answer
 
 
-def _answer_told(answer: ToolAnswer) -> dict[str, Any]:
-    return {"ok": answer.ok, "status": answer.status, "size": answer.size, "rows": rows_of(answer.body)}
-
-
 def _inner(part: Any) -> Any:
     """Return a part of a run; a replay has none, and never needs it."""
     if part is None:
         raise not_recorded("the journal lacks a step of the run", subject="replay")
     return part
-
-
-def _may_be_done(record: RunRecord | None) -> bool:
-    """Whether a call that is not known to be finished may have reached its tool."""
-    if record is None:
-        return False
-    code, reason = record.data.get("code"), record.data.get("reason")
-    return record.kind == "call_begun" or reason == _NOT_KNOWN or code not in _NOTHING_SENT
 
 
 def rows_of(body: Any) -> int:
@@ -378,10 +364,11 @@ class RecordedFinder:
     async def find(self, request: str) -> FoundTools:
         """See :class:`Finder`."""
         if request not in self._found:
-            with self._steps.taken("find", request_key(request), subject="finder", request=clean_text(request)) as step:
-                if not step.is_known:
-                    step.gave = await _inner(self._inner).find(request)
-            self._found[request] = step.gave
+            about = {"subject": "finder", "request": clean_text(request)}
+            found = await self._steps.once(
+                "find", request_key(request), lambda: _inner(self._inner).find(request), **about
+            )
+            self._found[request] = found
         return self._found[request]
 
 
@@ -407,19 +394,13 @@ class RecordedGraph:
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """See :class:`PropertyGraph`."""
         key = request_key(["query", [text, {}, asdict(limits)]])
-        with self._steps.taken("graph", key, op="query") as step:
-            if not step.is_known:
-                step.gave = await _inner(self._inner).query(text, limits)
-        rows: QueryRows = step.gave
-        return rows
+        return await self._steps.once("graph", key, lambda: _inner(self._inner).query(text, limits), op="query")
 
     async def state(self) -> GraphState:
         """See :class:`PropertyGraph`."""
-        with self._steps.taken("graph", request_key(["state", None]), op="state") as step:
-            if not step.is_known:
-                step.gave = await _inner(self._inner).state()
-        state: GraphState = step.gave
-        return state
+        return await self._steps.once(
+            "graph", request_key(["state", None]), lambda: _inner(self._inner).state(), op="state"
+        )
 
 
 class RecordedSandbox(Sandbox):
@@ -436,12 +417,10 @@ class RecordedSandbox(Sandbox):
 
     async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
         """See :class:`Sandbox`."""
-        key = request_key([code, hashlib.sha256(stdin).hexdigest(), sorted(files or ())])
-        with self._steps.taken("sandbox", key, code=clean_text(code)) as step:
-            if not step.is_known:
-                step.gave = await _inner(self._inner).run(code, stdin=stdin, files=files)
-        result: SandboxResult = step.gave
-        return result
+        key, about = request_key([code, hashlib.sha256(stdin).hexdigest(), sorted(files or ())]), clean_text(code)
+        return await self._steps.once(
+            "sandbox", key, lambda: _inner(self._inner).run(code, stdin=stdin, files=files), code=about
+        )
 
 
 def recorded_model(

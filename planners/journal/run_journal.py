@@ -93,11 +93,19 @@ class RunJournal:
         self._unsynced = 0
         self._broken: StorageError | None = None
         self._appending = Lock()
-        self._earlier: dict[_Place, RunRecord] = {}
+        self._earlier: dict[_Place, RunRecord] = {}  # the last record of each step
+        silent: list[_Place] = []  # a run that a silent model stopped asks again for what failed since its last answer
         for record, end in _scan(path):
-            self.records.append(record)
             self.size = end
-        self._index()
+            self.records.append(record)
+            kind, _, how = record.kind.rpartition("_")
+            if kind == "run":
+                for place in silent if record.data.get("outcome") == "model" else ():
+                    self._earlier.pop(place, None)
+            elif how in _STEP:
+                self._earlier[record.place] = record
+                if kind == "model":
+                    silent = [*silent, record.place] if how == "failed" else []
 
     @property
     def first(self) -> RunRecord | None:
@@ -129,7 +137,10 @@ class RunJournal:
             if self._file is None:
                 raise StorageError("the journal is not open for writing", subject=str(self.path))
             record = RunRecord(n=self.count, kind=kind, at=datetime.now(UTC).isoformat(), data=data)
-            rest = memoryview(_sealed(record))
+            text = json.dumps(record.model_dump(), separators=(",", ":"))[
+                :-1
+            ]  # ASCII: any text of a tool can be written
+            rest = memoryview(f'{text}{_SUM}{_checksum(text)}"}}\n'.encode("ascii"))
             try:
                 with disk_errors(self.path):
                     while rest:  # on a nearly full disk a write may be partial
@@ -158,25 +169,6 @@ class RunJournal:
             os.fsync(self._file)
             self._unsynced = 0
 
-    def _index(self) -> None:
-        """Note the last record of each step. A run that a silent model stopped asks again for what failed since its last answer."""
-        silent: list[_Place] = []
-        for record in self.records:
-            kind, _, how = record.kind.rpartition("_")
-            if kind == "run":
-                for place in silent if record.data.get("outcome") == "model" else ():
-                    self._earlier.pop(place, None)
-            elif how in _STEP:
-                self._earlier[record.place] = record
-                if kind == "model":
-                    silent = [*silent, record.place] if how == "failed" else []
-
-
-def _sealed(record: RunRecord) -> bytes:
-    """Return the line of a record, with its checksum and line feed. It is ASCII: any text of a tool can be written."""
-    text = json.dumps(record.model_dump(), separators=(",", ":"))[:-1]
-    return f'{text}{_SUM}{_checksum(text)}"}}\n'.encode("ascii")
-
 
 def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:_SUM_CHARS]
@@ -196,28 +188,23 @@ def _scan(path: Path) -> Iterator[tuple[RunRecord, int]]:
         raise InvalidArgumentError(problem, subject=str(path), remedy="Name the journal of a run") from error
     end = 0
     for n, line in enumerate(lines):
-        record = _record(line[:-1], n, path) if line.endswith(b"\n") else None
-        if record is None:
-            _refuse(line, n, n + 1 < len(lines), path)
-            return
-        end += len(line)
-        yield record, end
-
-
-def _refuse(line: bytes, n: int, has_more: bool, path: Path) -> None:
-    """Refuse a line that is no record, but where it is the last one, of which not all reached the disk."""
-    if n == 0 and not line.endswith(b"\n") and not _FIRST.startswith(line[: len(_FIRST)]):
-        raise InvalidArgumentError("this is no journal of a run", subject=str(path), remedy="Give another file")
-    if has_more or (n == 0 and line.endswith(b"\n")):
-        problem = "this is no line of a journal, or it is damaged"
-        raise InvalidArgumentError(problem, subject=f"{path}:{n + 1}", remedy=DAMAGED)
+        is_first, is_whole = n == 0, line.endswith(b"\n")
+        if record := _record(line[:-1], n, path) if is_whole else None:
+            end += len(line)
+            yield record, end
+            continue
+        # The last line may be one of which not all reached the disk; any other is refused.
+        if is_first and not is_whole and not _FIRST.startswith(line[: len(_FIRST)]):
+            raise InvalidArgumentError("this is no journal of a run", subject=str(path), remedy="Give another file")
+        if n + 1 < len(lines) or (is_first and is_whole):
+            problem = "this is no line of a journal, or it is damaged"
+            raise InvalidArgumentError(problem, subject=f"{path}:{n + 1}", remedy=DAMAGED)
+        return
 
 
 def _record(line: bytes, n: int, path: Path) -> RunRecord | None:
-    """Return the record of a line, or None where it is not whole.
-
-    :raises InvalidArgumentError: when it is, but its data have not the form that is believed.
-    """
+    """Return the record of a line, or None where it is not whole; raises InvalidArgumentError when it is, but its data have not the form
+    that is believed."""
     try:
         text, _, given = line.decode("ascii").rpartition(_SUM)
         record = RunRecord.model_validate(json.loads(text + "}"))

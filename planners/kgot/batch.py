@@ -172,29 +172,26 @@ async def solve_in_folder(task: BatchTask, folder: Path, parts: OpenParts) -> Ta
     """
     if known := _known(task.id, folder):
         return known
+    told: dict[str, str] = {}
     try:
         with open_run_journal(journal_path(folder, task.id)) as journal:
-            result = await _solved(task, journal, parts)
+            try:
+                async with parts(task, journal) as opened:
+                    run = await solve_recorded(task.task, journal, opened)
+                told = {"answer": run.answer, "outcome": run.outcome, "missing": run.missing}
+            except (EgotoolsError, ClientError) as failure:
+                told["error"] = str(failure)
+            except Exception as failure:  # the other tasks are solved
+                _LOG.exception("task %s", task.id)
+                told["error"] = f"{type(failure).__name__}: {failure}"
+            account = account_of(journal.records)
+            ends = (each.data["seconds"] for each in journal.records if each.kind in ("run_ended", "run_stopped"))
+            seconds = round(sum(ends), 6)
+            result = TaskResult(id=task.id, seconds=seconds, model=account.model, tool_calls=account.calls, **told)
     except (EgotoolsError, ClientError) as failure:  # of the journal itself
         result = TaskResult(id=task.id, error=str(failure))
     write_file(result_path(folder, task.id), canonical_text(asdict(result)))
     return result
-
-
-async def _solved(task: BatchTask, journal: RunJournal, parts: OpenParts) -> TaskResult:
-    told: dict[str, str] = {}
-    try:
-        async with parts(task, journal) as opened:
-            run = await solve_recorded(task.task, journal, opened)
-        told = {"answer": run.answer, "outcome": run.outcome, "missing": run.missing}
-    except (EgotoolsError, ClientError) as failure:
-        told["error"] = str(failure)
-    except Exception as failure:  # the other tasks are solved
-        _LOG.exception("task %s", task.id)
-        told["error"] = f"{type(failure).__name__}: {failure}"
-    account = account_of(journal.records)
-    took = [each.data["seconds"] for each in journal.records if each.kind in ("run_ended", "run_stopped")]
-    return TaskResult(id=task.id, seconds=round(sum(took), 6), model=account.model, tool_calls=account.calls, **told)
 
 
 def journal_path(folder: Path, id_: str) -> Path:
@@ -234,7 +231,9 @@ def answer_matches(given: str, expected: str, *, in_order: bool = False) -> bool
         return found is not None and math.isclose(found, wanted, rel_tol=_REL, abs_tol=_REL)
     if _plain(given) == _plain(expected):
         return True
-    items, left = _items(expected), _items(given)
+    items, left = (
+        [each for each in _SEPARATORS.split(text.strip().rstrip(".")) if each.strip()] for text in (expected, given)
+    )
     if len(items) < 2 or len(items) != len(left):
         return False
     if in_order:
@@ -245,10 +244,6 @@ def answer_matches(given: str, expected: str, *, in_order: bool = False) -> bool
             return False
         left.remove(match)
     return True
-
-
-def _items(text: str) -> list[str]:
-    return [item for item in _SEPARATORS.split(text.strip().rstrip(".")) if item.strip()]
 
 
 def _number(text: str) -> float | None:
@@ -266,36 +261,21 @@ def _plain(text: str) -> str:
     return " ".join(word for word in letters.split() if word not in ("a", "an", "the"))
 
 
-def _category(task: BatchTask, result: TaskResult) -> str:
-    if not result.answer:
-        return "other error"
-    if not task.answer:
-        return "not checked"
-    right = answer_matches(result.answer, task.answer, in_order=task.in_order)
-    return ("correct" if right else "wrong") + (" forced" if result.outcome in _FORCED else "")
-
-
 def batch_report(tasks: Sequence[BatchTask], results: Sequence[TaskResult]) -> dict[str, Any]:
     """Return the report of results as JSON values, in the order of their tasks. A task without a result counts as an error.
 
     Its keys: ``tasks``, ``categories`` (counts), ``total`` (what models took), ``rows``.
     """
     known = {result.id: result for result in results}
-    given = [known.get(task.id, TaskResult(id=task.id, error="it was not run")) for task in tasks]
-    rows = [
-        {
-            "id": task.id,
-            "level": task.level,
-            "category": _category(task, result),
-            "expected": task.answer,
-            **{
-                name: getattr(result, name)
-                for name in ("answer", "outcome", "missing", "error", "seconds", "tool_calls")
-            },
-            "model": asdict(result.model),
-        }
-        for task, result in zip(tasks, given, strict=True)
-    ]
+    rows: list[dict[str, Any]] = []
+    for task in tasks:
+        result = known.get(task.id, TaskResult(id=task.id, error="it was not run"))
+        right = answer_matches(result.answer, task.answer, in_order=task.in_order)
+        category = ("correct" if right else "wrong") + (" forced" if result.outcome in _FORCED else "")
+        category = "other error" if not result.answer else category if task.answer else "not checked"
+        own = {"id": task.id, "level": task.level, "category": category, "expected": task.answer}
+        told = ("answer", "outcome", "missing", "error", "seconds", "tool_calls")
+        rows.append(own | {name: getattr(result, name) for name in told} | {"model": asdict(result.model)})
     found = [row["category"] for row in rows]
     return {
         "tasks": len(rows),

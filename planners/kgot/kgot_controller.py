@@ -19,21 +19,9 @@ from planners.calls.tool_access import CallPipeline
 from planners.calls.tool_finder import Finder, FoundTools
 from planners.calls.untrusted import FenceMarks, clean_text, cleaned, fence_answer
 from planners.journal.recorded import error_text
-from planners.journal.step_log import emit, in_order, to_its_end, told_to, unheard
+from planners.journal.step_log import emit, in_order, seconds_since, to_its_end, told_to, unheard
 from planners.kgot import kgot_task as events
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import (
-    Decided,
-    Decision,
-    Ended,
-    Insert,
-    KgotEvent,
-    KgotTask,
-    MadeCall,
-    Outcome,
-    Retrieve,
-    Vote,
-)
+from planners.kgot.kgot_task import Decided, Ended, Insert, KgotEvent, KgotSettings, KgotTask, MadeCall, Retrieve, Vote
 from planners.kgot.run_state import RunState, table_of
 from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import GraphState, PropertyGraph
@@ -58,7 +46,7 @@ class KgotRun:
     """
 
     answer: str
-    outcome: Outcome
+    outcome: events.Outcome
     missing: str
     state: GraphState
     calls: tuple[MadeCall, ...]
@@ -91,10 +79,7 @@ async def solve_task(
     if not task.question.strip():
         raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
     retries = RetryPolicy(
-        max_retries=_TOOL_RETRIES,
-        base_delay_s=settings.tool_retry_delay_s,
-        max_delay_s=5.0,
-        max_retry_after_s=30.0,
+        max_retries=_TOOL_RETRIES, base_delay_s=settings.tool_retry_delay_s, max_delay_s=5.0, max_retry_after_s=30.0
     )
     run = RunState(
         task=replace(task, question=clean_text(task.question)),
@@ -126,11 +111,11 @@ async def _iterate(run: RunState) -> Ended:
         run.iteration += 1
         if answer := await run.contained("iteration", _step(run), ""):
             return Ended(answer=answer, outcome="solved")
-    last: dict[Outcome, Callable[[], Awaitable[str]]] = {
-        "forced query": run.force_query,
-        "forced answer": run.force_answer,
-    }
-    for outcome, force in () if run.is_silent else last.items():
+    last: tuple[tuple[events.Outcome, Callable[[], Awaitable[str]]], ...] = (
+        ("forced query", run.force_query),
+        ("forced answer", run.force_answer),
+    )
+    for outcome, force in () if run.is_silent else last:
         if answer := await run.contained(outcome, force(), ""):
             return Ended(answer=answer, outcome=outcome, missing=run.missing)
     if run.fault is not None:
@@ -176,18 +161,16 @@ async def _decide(run: RunState) -> Decided:
     if run.settings.next_step == "judge" and len(usable) > 1:
         judged = await run.contained("judge", run.steps.judge(view, usable), None)
     counted = usable if judged is None else [judged]
-    retrieving = sum(isinstance(each, Retrieve) for each in counted)
-    decision: Decision = "solve" if 2 * retrieving > len(counted) else "enhance"
+    is_solved = 2 * sum(isinstance(each, Retrieve) for each in counted) > len(counted)
+    decision: events.Decision = "solve" if is_solved else "enhance"
     decided = Decided(iteration=run.iteration, votes=tuple(votes), decision=decision, judged=judged)
     emit(decided)
     return decided
 
 
 async def _enlarge(run: RunState, reasons: Sequence[str]) -> None:
-    """Enlarge the graph once: what is missing, tools for it, their calls, and their answers as writes (appendix C.2).
-
-    :param reasons: of the votes; without one, the task itself is what is missing.
-    """
+    """Enlarge the graph once: what is missing, tools for it, their calls, and their answers as writes (appendix C.2). Without a reason, the
+    task itself is what is missing."""
     run.missing = _task_itself(run)
     if reasons:
         text = await run.contained("missing", run.steps.missing(run.view(), reasons), "")
@@ -223,16 +206,13 @@ async def _wanted_calls(run: RunState, found: FoundTools) -> list[events.WantedC
     wanted = await run.contained("calls", run.steps.calls(run.view(), run.missing, found), ())
     kept: list[events.WantedCall] = []
     for key, call in {canonical_text([call.tool_id, dict(call.arguments)]): call for call in wanted}.items():
-        fault = ""
-        if TOO_DEEP in key:
-            fault = "its arguments are nested too deeply"
-        elif call.tool_id not in known:
-            fault = "no tool of this id was found for what is missing"
-        elif key in run.asked:
-            fault = "the same call was made before"
-        elif len(kept) >= _MOST_CALLS:
-            fault = f"more than {_MOST_CALLS} calls are wanted at once"
-        if fault:
+        faults = {
+            "its arguments are nested too deeply": TOO_DEEP in key,
+            "no tool of this id was found for what is missing": call.tool_id not in known,
+            "the same call was made before": key in run.asked,
+            f"more than {_MOST_CALLS} calls are wanted at once": len(kept) >= _MOST_CALLS,
+        }
+        if fault := next((fault for fault, is_so in faults.items() if is_so), ""):
             run.drop("call", f"{call.tool_id}: {fault}")
         else:
             kept.append(call)
@@ -247,16 +227,12 @@ async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> t
     table = table_of(tool.name, answer.body) if answer.ok else None
     is_loaded = table is not None and await run.load(table)
     told = replace(answer, body=table.shown()) if table is not None and is_loaded else answer
-    shown = fence_answer(told, tool_id=tool.id, max_bytes=_SHOWN_BYTES, marks=run.marks)
+    told = replace(answer, body=table.shown()) if table is not None and is_loaded else answer
+    text = fence_answer(told, tool_id=tool.id, max_bytes=_SHOWN_BYTES, marks=run.marks).text
     call = MadeCall(
-        tool_id=tool.id,
-        arguments=dict(arguments),
-        ok=answer.ok,
-        status=answer.status,
-        body=answer.body,
-        text=shown.text,
+        tool_id=tool.id, arguments=dict(arguments), ok=answer.ok, status=answer.status, body=answer.body, text=text
     )
-    emit(events.CallMade(iteration=run.iteration, call=call, seconds=round(time.perf_counter() - started, 6)))
+    emit(events.CallMade(iteration=run.iteration, call=call, seconds=seconds_since(started)))
     return call, table is not None and is_loaded and not table.rest
 
 

@@ -6,6 +6,7 @@ was not finished is asked, called or computed. The graph is built anew by the wr
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import time
@@ -27,8 +28,7 @@ from planners.journal import recorded
 from planners.journal.run_journal import RunJournal
 from planners.journal.step_log import seconds_since, unheard
 from planners.kgot.kgot_controller import KgotRun, solve_task
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotEvent, KgotTask
+from planners.kgot.kgot_task import KgotEvent, KgotSettings, KgotTask
 from planners.kgot.steps import LlmSteps
 from planners.stores.property_graph import Language, PropertyGraph, ReplaceGraph
 
@@ -179,10 +179,7 @@ async def _run(
     models: Mapping[str, ChatModel],
     parts: SolveParts | None = None,
 ) -> KgotRun:
-    """Run a task.
-
-    :param parts: None in a replay.
-    """
+    """Run a task; in a replay there are no parts."""
     key, settings = bytes.fromhex(header.fence_key), parts.settings if parts else header.replay_settings
     asked = models["graph"], models.get("tool", models["graph"])
     return await solve_task(
@@ -200,9 +197,15 @@ async def _run(
 
 def _header(task: KgotTask, parts: SolveParts) -> RunHeader:
     budgets = {role: getattr(model, "budget", None) for role, model in parts.models.items()}
+    files: list[list[str]] = []
+    for path in task.files:
+        digest = ""  # where it cannot be read, which the run itself says
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        files.append([path.name, digest])
     return RunHeader(
         question=task.question,
-        files=[[path.name, _file_digest(path)] for path in task.files],
+        files=files,
         language=parts.graph.language,
         settings=json.loads(json.dumps(asdict(parts.settings))),
         models={role: model.name for role, model in parts.models.items()},
@@ -214,12 +217,3 @@ def _header(task: KgotTask, parts: SolveParts) -> RunHeader:
 
 def _end_json(run: KgotRun) -> dict[str, Any]:
     return {"answer": run.answer, "outcome": run.outcome, "missing": run.missing, "iterations": run.iterations}
-
-
-def _file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file; empty where it cannot be read, which the run itself says."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, NamedTuple, TypeVar
@@ -23,8 +23,7 @@ from planners.calls.untrusted import FenceMarks, clean_text, cleaned
 from planners.journal.recorded import error_text
 from planners.journal.step_log import emit, in_order
 from planners.kgot import kgot_task as events
-from planners.kgot.kgot_settings import MOST_FIXES, KgotSettings
-from planners.kgot.kgot_task import DroppedWrite, KgotTask, MadeCall, TaskView
+from planners.kgot.kgot_task import MOST_FIXES, DroppedWrite, KgotSettings, KgotTask, MadeCall, TaskView
 from planners.kgot.steps import LlmSteps, UnusableStepError
 from planners.stores import property_graph as graphs
 from planners.stores.memory_graph import MemoryGraph
@@ -108,9 +107,9 @@ class RunState:
         emit(events.Dropped(iteration=self.iteration, step=step, problem=clean_text(problem)[:_PROBLEM_CHARS]))
 
     def take_votes(self, faults: Sequence[Exception | None]) -> None:
-        """Take the faults of the votes of a decision, None for one that was given, and say whether the run ends.
+        """Take the faults of the votes of a decision, None for one that was given, and note whether the run ends.
 
-        It ends when all votes were refused for what no further attempt mends (a key, an address, the name of a model), when all votes of
+        It does when all votes were refused for what no further attempt mends (a key, an address, the name of a model), when all votes of
         two decisions in a row failed, or when all votes of a model that never gave one were in a form that cannot be used.
         """
         self.vote_fault = next((error_text(each) for each in faults if each is not None), "")
@@ -346,18 +345,6 @@ def graph_text(state: GraphState, most: int) -> str:
     text = graphs.state_text(state, longest=_VALUE_CHARS)
     if len(text) <= most:
         return text
-    counts = "\n".join(_counts(state))
-    for shown in _SHOWN:
-        text = f"{counts}\n{graphs.state_text(_first(state, shown), longest=_VALUE_CHARS)}"
-        if len(text) <= most:
-            return text
-    kept = text[:most].rpartition("\n")[0]
-    return f"{kept}\n({text.count(chr(10)) - kept.count(chr(10))} more lines are left out)"
-
-
-def _counts(state: GraphState) -> Iterator[str]:
-    """Yield a line for each label and type: how many there are, and how many values each property has."""
-    yield "The graph is too large to list. A query sees all of it; below the counts only the first of each label and type stand."
     labels = {node.id: node.label for node in state.nodes}
     groups: dict[str, list[Mapping[str, Value]]] = {}
     for node in state.nodes:
@@ -365,9 +352,16 @@ def _counts(state: GraphState) -> Iterator[str]:
     for edge in state.edges:
         ends = f"({labels[edge.source]})-[{edge.type}]->({labels[edge.target]})"
         groups.setdefault(f"relationships {ends}", []).append(edge.properties)
+    counts = "The graph is too large to list. A query sees all of it; below the counts only the first of each label and type stand.\n"
     for name, members in sorted(groups.items()):
         told = ", ".join(f"{key} ({values})" for key, values in _value_counts(members).items())
-        yield f"- {len(members)} {name}" + (f": {told}" if told else "")
+        counts += f"- {len(members)} {name}" + (f": {told}\n" if told else "\n")
+    for shown in _SHOWN:
+        text = counts + graphs.state_text(_first(state, shown), longest=_VALUE_CHARS)
+        if len(text) <= most:
+            return text
+    kept = text[:most].rpartition("\n")[0]
+    return f"{kept}\n({text.count(chr(10)) - kept.count(chr(10))} more lines are left out)"
 
 
 def _value_counts(members: Sequence[Mapping[str, Value]]) -> dict[str, str]:
@@ -398,11 +392,8 @@ def _first(state: GraphState, most: int) -> GraphState:
 
 
 class Table(NamedTuple):
-    """Rows of an answer that are too many for a prompt: they become nodes, and a prompt has what :meth:`shown` says.
-
-    :ivar label: of the nodes.
-    :ivar rest: of the answer, for example where its next page is.
-    """
+    """Rows of an answer that are too many for a prompt: they become nodes with a label, and a prompt has what :meth:`shown` says, with the rest
+    of the answer, for example where its next page is."""
 
     label: str
     rows: tuple[Mapping[str, Value], ...]
@@ -433,19 +424,19 @@ def table_of(tool: str, body: Any) -> Table | None:
     label = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[^\W_]+", stem))
     described = _DESCRIBING if named.get("row_count") == len(rows) else ()
     rest = {name: value for name, value in named.items() if value is not rows and name not in described}
-    return Table(f"{label if label[:1].isalpha() else ''}Row", tuple(dict(_cells(row)) for row in rows), rest)
+    return Table(f"{label if label[:1].isalpha() else ''}Row", tuple(map(_cells, rows)), rest)
 
 
-def _cells(row: Mapping[Any, Any]) -> Iterator[tuple[str, Value]]:
-    used = Counter[str]()
+def _cells(row: Mapping[Any, Any]) -> dict[str, Value]:
+    used, cells = Counter[str](), dict[str, Value]()
     for name, value in row.items():
         key = re.sub(r"\W+", "_", str(name)).strip("_") or "column"
         used[key] += 1
         key += "_" * (used[key] - 1)
-        if isinstance(value, bool | int | float | str):
-            yield key, value
-        elif value is not None:
-            yield key, json.dumps(value, ensure_ascii=False, default=str)
+        if value is not None:
+            is_scalar = isinstance(value, bool | int | float | str)
+            cells[key] = value if is_scalar else json.dumps(value, ensure_ascii=False, default=str)
+    return cells
 
 
 def _rows_text(rows: QueryRows) -> str:

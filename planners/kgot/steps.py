@@ -8,7 +8,7 @@ is taken from anywhere in an answer, also where its escapes are wrong (appendix 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -24,8 +24,8 @@ from planners.calls.model_text import is_no_answer, json_objects, without_though
 from planners.calls.tool_finder import FoundTools
 from planners.calls.untrusted import FenceMarks
 from planners.journal.step_log import metered, on_a_thread
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import Executor, Insert, MadeCall, ModelAsked, Retrieve, TaskView, Vote, WantedCall
+from planners.kgot import kgot_task as events
+from planners.kgot.kgot_task import Executor, Insert, KgotSettings, MadeCall, Retrieve, TaskView, Vote, WantedCall
 from planners.stores.property_graph import Language, MergeEdge, MergeNode, NodeRef, Operation, Value
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class LlmSteps:
     BudgetExceededError when the budget is used up, and MissingExtraError without the extra ``llm``.
 
     :param graph_model: decides, writes and asks the graph, computes, and gives the final answer; open it with the retries of
-        :data:`planners.kgot.kgot_settings.MODEL_RETRIES`.
+        :data:`planners.kgot.kgot_task.MODEL_RETRIES`.
     :param tool_model: defines the calls of tools.
     :param language: of the graph.
     :param fence_key: that of the run, see :func:`planners.kgot.kgot_controller.solve_task`.
@@ -93,9 +93,7 @@ class LlmSteps:
         fence_key: bytes = b"",
     ) -> None:
         self._models: dict[Executor, ChatModel] = {"graph": graph_model, "tool": tool_model}
-        self._marks = FenceMarks(fence_key)
-        self._settings = settings
-        self._language = language
+        self._marks, self._settings, self._language = FenceMarks(fence_key), settings, language
 
     async def _ask(
         self,
@@ -108,10 +106,8 @@ class LlmSteps:
         sample: Sample = GREEDY,
         executor: Executor = "graph",
     ) -> T:
-        """Return the answer to a prompt.
-
-        :param read: makes the answer of JSON values inside the schema; raises UnusableAnswerError where they say nothing.
-        """
+        """Return the answer to a prompt; ``read`` makes it of JSON values inside the schema, and raises UnusableAnswerError where they say
+        nothing."""
         marks = self._marks
         request = StructuredRequest(
             messages=prompt_messages(name, inputs, marks=marks, language=language, options=options),
@@ -120,21 +116,17 @@ class LlmSteps:
             max_tokens=self._settings.max_answer_tokens,
             sample=sample,
         )
-        parser, made = _parser(canonical_text(schema)), partial(ModelAsked, step=name, executor=executor)
+        parser, made = _parser(canonical_text(schema)), partial(events.ModelAsked, step=name, executor=executor)
+
+        def repair(fault: str) -> str:
+            return f"{_system('fix_json', 'cypher', ())}\n{_sections([('fault', marks.fenced(fault))])}"
+
         with metered(self._models[executor], name, made) as model:
             chat = StructuredChat(
-                model,
-                kind="kgot",
-                repair_prompt=lambda fault: (
-                    f"{_system('fix_json', 'cypher', ())}\n{_sections([('fault', marks.fenced(fault))])}"
-                ),
-                cache=None,
-                attempts=1 + _REASKS,
-                whole_only=True,
+                model, kind="kgot", repair_prompt=repair, cache=None, attempts=1 + _REASKS, whole_only=True
             )
             answer = await on_a_thread(
-                f"kgot-{executor}",
-                lambda: chat.call(request, "", lambda text: _first_read(parser, read, text)),
+                f"kgot-{executor}", lambda: chat.call(request, "", lambda text: _first_read(parser, read, text))
             )
         if answer.failure is not None:
             raise answer.failure
@@ -145,16 +137,20 @@ class LlmSteps:
 
     def _drawn(self, iteration: int, nth: int, times: int) -> Sample:
         """Return the sample of one of several answers to one question; a single one is the most probable answer."""
-        if times == 1:
-            return GREEDY
-        return Sample(seed=iteration * _SEEDS + nth, temperature=_VOTE_TEMPERATURE)
+        return GREEDY if times == 1 else Sample(seed=iteration * _SEEDS + nth, temperature=_VOTE_TEMPERATURE)
 
     async def vote(self, view: TaskView, nth: int) -> Vote:
         """Return the nth vote whether the graph answers the task: equal questions with another number are sampled anew."""
+
+        def read(value: Any) -> Vote:
+            content = _filled("content", value)
+            return Retrieve(query=content) if value["query_type"] == "RETRIEVE" else Insert(reason=content)
+
         language = {"direct": "direct", "script": "python"}.get(self._settings.retrieve, self._language)
         sample = self._drawn(view.iteration, nth, self._settings.num_next_steps_decision)
-        files = {"files": bool(view.task.files)}
-        return await self._ask("next_step", _inputs(view), _VOTE, _vote, language, files, sample)
+        return await self._ask(
+            "next_step", _inputs(view), _VOTE, read, language, {"files": bool(view.task.files)}, sample
+        )
 
     async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote:
         """Return the best of several votes."""
@@ -168,7 +164,7 @@ class LlmSteps:
         if len(reasons) == 1:
             return reasons[0]
         inputs = {"reasons": "\n".join(f"- {reason}" for reason in reasons)}
-        return await self._ask("merge_reasons", inputs, _MISSING, _text_of("missing"))
+        return await self._ask("merge_reasons", inputs, _MISSING, lambda value: _filled("missing", value))
 
     async def calls(self, view: TaskView, missing: str, found: FoundTools) -> tuple[WantedCall, ...]:
         """Return calls of the tools that were found, or none."""
@@ -176,16 +172,19 @@ class LlmSteps:
         named = {each.tool.name: each.tool.id for each in found.tools} | dict(zip(ids, ids, strict=True))
 
         def read(value: Any) -> tuple[WantedCall, ...]:
-            wanted = [
-                WantedCall(tool_id=named.get(call["tool"], call["tool"]), arguments=call["arguments"])
-                for call in value["calls"]
-            ]
+            asked = ((named.get(call["tool"], call["tool"]), call["arguments"]) for call in value["calls"])
+            wanted = tuple(WantedCall(tool_id=id_, arguments=arguments) for id_, arguments in asked)
             if wanted and not any(call.tool_id in ids for call in wanted):
                 problem = f"there is no tool {wanted[0].tool_id[:100]!r}; the tools are {', '.join(ids[:_NAMED])}"
                 raise UnusableAnswerError(problem)
-            return tuple(wanted)
+            return wanted
 
-        inputs = _inputs(view, missing_information=missing, tools=tools_text(found))
+        shown = (
+            {"tool": tool.id, "description": tool.description[:_DESCRIPTION_CHARS], "arguments": tool.input_schema}
+            for tool in (each.tool for each in found.tools)
+        )
+        tools = "\n".join(json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in shown)
+        inputs = _inputs(view, missing_information=missing, tools=tools)
         return await self._ask("tool_calls", inputs, _CALLS, read, executor="tool")
 
     async def write(self, view: TaskView, missing: str, answers: Sequence[MadeCall]) -> tuple[Operation, ...]:
@@ -196,8 +195,26 @@ class LlmSteps:
 
     async def fix_write(self, operation: Operation, fault: str) -> Operation:
         """Return a corrected write."""
-        inputs = {"wrong_text": _operation_text(operation), "fault": fault}
-        return await self._ask("fix_query", inputs, _QUERY, _operation, "operations", {"writes": True})
+        nodes, edges = [], []
+        if isinstance(operation, MergeNode):
+            nodes.append({**_shown(operation.node), "properties": dict(operation.properties)})
+        elif isinstance(operation, MergeEdge):
+            ends = {"from": _shown(operation.source), "to": _shown(operation.target)}
+            edges.append({"type": operation.type, **ends, "properties": dict(operation.properties)})
+        written = json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False)
+
+        def read(value: Any) -> Operation:
+            try:
+                found = read_operations(next(json_objects(value["query"])))
+            except (StopIteration, KeyError, TypeError, AttributeError) as error:
+                why = f"query is no JSON object with nodes and edges ({str(error)[:100]})"
+                raise UnusableAnswerError(why) from error
+            if len(found) != 1:
+                raise UnusableAnswerError(f"query has {len(found)} nodes and edges instead of one")
+            return found[0]
+
+        inputs = {"wrong_text": written, "fault": fault}
+        return await self._ask("fix_query", inputs, _QUERY, read, "operations", {"writes": True})
 
     async def query(self, view: TaskView, wrong: str, *, language: Language, forced: bool) -> str:
         """Return a query.
@@ -207,11 +224,14 @@ class LlmSteps:
         :param forced: the limit of iterations is reached: the best that can be had.
         """
         name = "forced_query" if forced else "rewrite_query" if wrong else "write_query"
-        return await self._ask(name, _inputs(view, wrong_query=wrong), _QUERY, _text_of("query"), language)
+        return await self._ask(
+            name, _inputs(view, wrong_query=wrong), _QUERY, lambda value: _filled("query", value), language
+        )
 
     async def fix_query(self, query: str, fault: str, *, language: Language) -> str:
         """Return a corrected query or script."""
-        return await self._ask("fix_query", {"wrong_text": query, "fault": fault}, _QUERY, _text_of("query"), language)
+        inputs = {"wrong_text": query, "fault": fault}
+        return await self._ask("fix_query", inputs, _QUERY, lambda value: _filled("query", value), language)
 
     async def direct(self, view: TaskView, *, forced: bool) -> str:
         """Return the answer, read off the whole graph without a query; empty where it does not stand in it."""
@@ -223,11 +243,13 @@ class LlmSteps:
         inputs = _inputs(view, partial_answer=partial)
         if not await self._ask("maths_needed", inputs, _NEEDED, lambda value: bool(value["needed"])):
             return ""
-        return await self._ask("maths_code", inputs, _CODE, _text_of("code"))
+        return await self._ask("maths_code", inputs, _CODE, lambda value: _filled("code", value))
 
     async def fix_code(self, code: str, fault: str) -> str:
         """Return corrected Python."""
-        return await self._ask("fix_code", {"wrong_code": code, "fault": fault}, _CODE, _text_of("code"))
+        return await self._ask(
+            "fix_code", {"wrong_code": code, "fault": fault}, _CODE, lambda value: _filled("code", value)
+        )
 
     async def final(self, view: TaskView, partial: str, nth: int) -> str:
         """Return the nth answer in the form that the task asks for; empty where the partial answer, what a query gave, does not answer it."""
@@ -339,8 +361,7 @@ def _calls_text(calls: Sequence[MadeCall]) -> str:
     lines = [f"({left_out} calls before)"] if left_out else []
     for call in calls[left_out:]:
         arguments = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
-        if len(arguments) > _ARGUMENTS_CHARS:
-            arguments = f"{arguments[:_ARGUMENTS_CHARS]}…"
+        arguments = arguments if len(arguments) <= _ARGUMENTS_CHARS else f"{arguments[:_ARGUMENTS_CHARS]}…"
         ended = "answered"
         if not call.ok:
             said = call.body if isinstance(call.body, str) else json.dumps(call.body, ensure_ascii=False, default=str)
@@ -349,21 +370,7 @@ def _calls_text(calls: Sequence[MadeCall]) -> str:
     return "\n".join(lines)
 
 
-def tools_text(found: FoundTools) -> str:
-    """Return the tools as a prompt has them: id, description and schema of the arguments, a line each."""
-    lines = []
-    for tool in (each.tool for each in found.tools):
-        text = tool.description[:_DESCRIPTION_CHARS]
-        shown = {"tool": tool.id, "description": text, "arguments": tool.input_schema}
-        lines.append(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
-    return "\n".join(lines)
-
-
-def _text_of(name: str) -> Callable[[Any], str]:
-    return lambda value: _filled(value, name)
-
-
-def _filled(value: Mapping[str, Any], name: str) -> str:
+def _filled(name: str, value: Mapping[str, Any]) -> str:
     text: str = value[name].strip()
     if not text:
         raise UnusableAnswerError(f"{name} is empty")
@@ -374,22 +381,6 @@ def _said(value: Any) -> str:
     """Return an answer; empty where it says that there is none, or is nothing but thoughts."""
     said = without_thoughts(value["answer"]).strip()
     return "" if is_no_answer(said) else said
-
-
-def _vote(value: Any) -> Vote:
-    content = _filled(value, "content")
-    return Retrieve(query=content) if value["query_type"] == "RETRIEVE" else Insert(reason=content)
-
-
-def _operation(value: Any) -> Operation:
-    """Return the one write of a corrected JSON text."""
-    try:
-        found = read_operations(next(json_objects(value["query"])))
-    except (StopIteration, KeyError, TypeError, AttributeError) as error:
-        raise UnusableAnswerError(f"query is no JSON object with nodes and edges ({str(error)[:100]})") from error
-    if len(found) != 1:
-        raise UnusableAnswerError(f"query has {len(found)} nodes and edges instead of one")
-    return found[0]
 
 
 def read_operations(value: Mapping[str, Any]) -> tuple[Operation, ...]:
@@ -420,29 +411,17 @@ def _ref(value: Mapping[str, Any], what: str) -> NodeRef:
 
 
 def _properties(value: Mapping[str, Any]) -> dict[str, Value]:
-    return {name: found for name, each in value.items() for found in _values(name, each)}
-
-
-def _values(name: str, value: Any) -> Iterator[Value]:
-    """Yield the value of a property; none for null or an empty list, which have no value."""
-    if isinstance(value, bool | int | float | str):
-        yield value
-    elif isinstance(value, list) and all(isinstance(each, bool | int | float | str) for each in value):
-        if value:
-            yield tuple(value) if len({type(each) for each in value}) == 1 else tuple(map(str, value))
-    elif value is not None:
-        raise UnusableAnswerError(f"the value of {name[:40]} is no text, number, true, false or list of these")
-
-
-def _operation_text(operation: Operation) -> str:
-    """Return a write of a model as it would write it: JSON with a node or an edge."""
-    nodes, edges = [], []
-    if isinstance(operation, MergeNode):
-        nodes.append({**_shown(operation.node), "properties": dict(operation.properties)})
-    elif isinstance(operation, MergeEdge):
-        ends = {"from": _shown(operation.source), "to": _shown(operation.target)}
-        edges.append({"type": operation.type, **ends, "properties": dict(operation.properties)})
-    return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False)
+    """Return the properties that have a value: null and an empty list are none."""
+    found: dict[str, Value] = {}
+    for name, each in value.items():
+        members = each if isinstance(each, list) else [each]
+        if each is not None and not all(isinstance(member, bool | int | float | str) for member in members):
+            raise UnusableAnswerError(f"the value of {name[:40]} is no text, number, true, false or list of these")
+        if isinstance(each, list) and each:
+            found[name] = tuple(each) if len({type(member) for member in each}) == 1 else tuple(map(str, each))
+        elif not isinstance(each, list) and each is not None:
+            found[name] = each
+    return found
 
 
 def _shown(node: NodeRef) -> dict[str, Any]:

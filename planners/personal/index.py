@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, timedelta
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -20,8 +21,8 @@ import networkx as nx
 
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import replacing
-from planners.personal.calendars import AddressCard, CalendarEvent, Fault, address_cards, calendar_events
-from planners.personal.mail import Mail, RawMail, folded, mbox_mails, read_mail, single_mail, url_key
+from planners.personal.calendars import AddressCard, Fault, address_cards, calendar_events
+from planners.personal.mail import Mail, folded, mbox_mails, read_mail, single_mail, url_key
 
 _FORMAT = "egotools personal index 3"
 _MAX_DAYS = 366  # of one event
@@ -90,10 +91,11 @@ def refresh_index(data: PersonalData, index: Path, *, today: date | None = None)
     about = f"{_FORMAT} {hashlib.sha256(json.dumps([data.zone, str(until), states]).encode()).hexdigest()}"
     known = _about(index)
     if index.exists() and not known.startswith("egotools personal index"):
-        remedy = "Name a file in a folder of your own"
-        raise StorageError(
-            "the index cannot be written: it is another program's file", subject=str(index), remedy=remedy
+        problem, remedy = (
+            "the index cannot be written: it is another program's file",
+            "Name a file in a folder of your own",
         )
+        raise StorageError(problem, subject=str(index), remedy=remedy)
     if known != about:
         try:
             index.parent.mkdir(parents=True, exist_ok=True)
@@ -112,10 +114,7 @@ def refresh_index(data: PersonalData, index: Path, *, today: date | None = None)
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open an index that is not changed.
-
-    :raises InvalidArgumentError: when there is none.
-    """
+    """Open an index that is not changed; raises InvalidArgumentError when there is none."""
     if not _about(path).startswith(_FORMAT):
         problem = "the index of the personal data cannot be opened: it is no index of this version"
         raise InvalidArgumentError(problem, subject=str(path), remedy="Refresh it first")
@@ -137,17 +136,18 @@ def _make(
     db: sqlite3.Connection, data: PersonalData, files: Iterable[_DataFile], until: date, faults: list[Fault]
 ) -> None:
     _run(db, "index.sql")
-    zone = ZoneInfo(data.zone)
-    root = data.files.parent
+    zone, root = ZoneInfo(data.zone), data.files.parent
     for file in files:
         try:
             if file.kind == "file":
                 place = file.path.relative_to(root)
                 row = (_shown(place), _shown(place.parent), _shown(place.name), file.size)
                 db.execute("INSERT INTO disk_file (id, folder, name, size) VALUES (?, ?, ?, ?)", row)
-            elif file.kind in ("maildir", "mbox"):
-                for raw, place_in in _mails(file):
-                    _add_mail(db, _shown(file.path) + place_in, read_mail(raw), zone, faults)
+            elif file.kind == "maildir":
+                _add_mail(db, _shown(file.path), read_mail(single_mail(file.path)), zone, faults)
+            elif file.kind == "mbox":
+                for raw in mbox_mails(file.path):
+                    _add_mail(db, f"{_shown(file.path)}@{raw.position}", read_mail(raw), zone, faults)
             else:
                 _add_texts(db, file, zone, until, faults)
         except (OSError, UnicodeError) as error:  # also characters that the database does not take
@@ -163,13 +163,6 @@ def _run(db: sqlite3.Connection, name: str) -> None:
     """Execute the statements of a file one by one: ``executescript`` would end the transaction."""
     for statement in (_HERE / name).read_text(encoding="utf-8").split(";"):
         db.execute(statement)
-
-
-def _mails(file: _DataFile) -> Iterator[tuple[RawMail, str]]:
-    if file.kind == "maildir":
-        yield single_mail(file.path), ""
-    else:
-        yield from ((raw, f"@{raw.position}") for raw in mbox_mails(file.path))
 
 
 def _add_mail(db: sqlite3.Connection, subject: str, mail: Mail, zone: ZoneInfo, faults: list[Fault]) -> None:
@@ -205,19 +198,25 @@ def _add_texts(db: sqlite3.Connection, file: _DataFile, zone: ZoneInfo, until: d
             values = (found.uid, found.own, found.name, json.dumps(found.addresses))
             db.execute("INSERT INTO card (uid, own, name, addresses) VALUES (?, ?, ?, ?)", values)
         else:
-            _add_event(db, found)
-
-
-def _add_event(db: sqlite3.Connection, event: CalendarEvent) -> None:
-    place_id = " ".join(event.place.casefold().split()) or None
-    row = db.execute(
-        "INSERT INTO event (id, name, folded, place, place_id, start, ends, all_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (event.id, event.name, folded(event.name), event.place, place_id, event.start, event.end, event.all_day),
-    ).lastrowid
-    days = range(min((event.end_day - event.first_day).days, _MAX_DAYS))
-    on = [(row, (event.first_day + timedelta(days=each)).isoformat()) for each in days]
-    db.executemany("INSERT INTO event_day VALUES (?, ?)", on)
-    db.executemany("INSERT OR IGNORE INTO event_attendee VALUES (?, ?, ?)", [(row, *each) for each in event.attendees])
+            place_id = " ".join(found.place.casefold().split()) or None
+            row = db.execute(
+                "INSERT INTO event (id, name, folded, place, place_id, start, ends, all_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    found.id,
+                    found.name,
+                    folded(found.name),
+                    found.place,
+                    place_id,
+                    found.start,
+                    found.end,
+                    found.all_day,
+                ),
+            ).lastrowid
+            days = range(min((found.end_day - found.first_day).days, _MAX_DAYS))
+            on = [(row, (found.first_day + timedelta(days=each)).isoformat()) for each in days]
+            db.executemany("INSERT INTO event_day VALUES (?, ?)", on)
+            attendees = [(row, *each) for each in found.attendees]
+            db.executemany("INSERT OR IGNORE INTO event_attendee VALUES (?, ?, ?)", attendees)
 
 
 def _add_digests(db: sqlite3.Connection, root: Path, faults: list[Fault]) -> None:
@@ -285,7 +284,8 @@ def _data_files(data: PersonalData, faults: list[Fault]) -> Iterator[_DataFile]:
             folders.sort()
             try:
                 with os.scandir(folder) as entries:
-                    found = sorted((each for each in entries if each.is_file(follow_symlinks=False)), key=_name)
+                    regular = (each for each in entries if each.is_file(follow_symlinks=False))
+                    found = sorted(regular, key=attrgetter("name"))
                 for entry in found:
                     path, state = Path(entry.path), entry.stat(follow_symlinks=False)
                     if kind := _kind(path, root, data):
@@ -307,10 +307,6 @@ def _kind(path: Path, root: Path, data: PersonalData) -> Literal["maildir", "mbo
         return "mbox"
     with path.open("rb") as file:
         return "mbox" if file.read(5) == b"From " else None
-
-
-def _name(entry: os.DirEntry[str]) -> str:
-    return entry.name
 
 
 def _unreadable(error: OSError, faults: list[Fault]) -> None:

@@ -54,10 +54,7 @@ class _Input(NamedTuple):
 
 
 def _rows(query: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of a query as entities.
-
-    :raises InvalidArgumentError: when no index is named, or there is none.
-    """
+    """Return the rows of a query as entities; raises InvalidArgumentError when no index is named, or there is none."""
     path = _named.get() or os.environ.get(_INDEX_SETTING, "")
     if not path:
         remedy = "Set it to the path of the index"

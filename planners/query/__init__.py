@@ -26,10 +26,7 @@ def load_parser(name: str, model: ChatModel | None = None) -> Parser:
         from planners.query.llm_reader import LlmParser
 
         return LlmParser(model)
+    problem, remedy = f"there is no parser {name!r}", f"Use one of: {', '.join(PARSER_NAMES)}"
     if name == "llm.v1":
-        raise InvalidArgumentError(
-            "the parser llm.v1 needs a chat model", subject="parser", remedy="Name its endpoint, or use rules.v1"
-        )
-    raise InvalidArgumentError(
-        f"there is no parser {name!r}", subject="parser", remedy=f"Use one of: {', '.join(PARSER_NAMES)}"
-    )
+        problem, remedy = "the parser llm.v1 needs a chat model", "Name its endpoint, or use rules.v1"
+    raise InvalidArgumentError(problem, subject="parser", remedy=remedy)

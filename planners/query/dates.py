@@ -54,10 +54,7 @@ class DateRange:
 
     @classmethod
     def from_iso(cls, text: str) -> DateRange:
-        """Read ``start/end``.
-
-        :raises ValueError: for another text, and for a range that ends before it begins.
-        """
+        """Read ``start/end``; raises ValueError for another text, and for a range that ends before it begins."""
         start, end = (None if each in ("", _OPEN) else date.fromisoformat(each) for each in text.split("/"))
         if start and end and end <= start:
             raise ValueError(f"the interval {text} ends before it begins")
@@ -153,11 +150,6 @@ def _season(found: re.Match[str], today: date) -> DateRange:
     return of(year if found["year"] else year + shifts.get(found["which"], 0))
 
 
-def _of_year(found: re.Match[str], today: date) -> DateRange | None:
-    """ "May of last year"."""
-    return _period(f"{found['x']} {today.year + _SHIFTS.get(found['rel'], 0)}", today)
-
-
 def _occurrence(found: re.Match[str], today: date) -> DateRange | None:
     """The month or day before, of or after this year: last and next leave out the one that is running."""
     text, which = found["x"], found["which"]
@@ -189,7 +181,10 @@ _SPANS: tuple[tuple[str, Callable[[re.Match[str], date], DateRange | None]], ...
     (r"(?P<year>\d{4})[ -]?q(?P<digit>[1-4])(?P<nth>)", _quarter),
     (rf"(?:(?P<which>last|this|next) )?(?P<season>{'|'.join(_SEASONS)}){_YEAR}", _season),
     (r"weekend", lambda found, today: _unit("weekend", today, -(today.weekday() < 5))),
-    (r"(?P<x>.+?),? (?:of |in )?(?P<rel>last|this|next) year", _of_year),
+    (
+        r"(?P<x>.+?),? (?:of |in )?(?P<rel>last|this|next) year",  # "May of last year"
+        lambda found, today: _period(f"{found['x']} {today.year + _SHIFTS.get(found['rel'], 0)}", today),
+    ),
     (rf"(?P<which>last|this|next) (?P<x>(?:{MONTHS})(?: \d\d?)?)", _occurrence),
 )
 
@@ -270,18 +265,14 @@ def read_range(expression: str, today: date, op: DateOperator = "=") -> DateRead
     except (ValueError, OverflowError) as error:
         problem = f"not a date expression: {error}"
         raise InvalidArgumentError(problem, subject=expression[:_MAX_CHARS], remedy=_HOW) from error
-    assumed = not (_RELATIVE.search(text) or _NAMES_YEAR.search(text))
-    return DateReading(found, _sentence(expression, found, assumed=assumed))
-
-
-def _sentence(expression: str, found: DateRange, *, assumed: bool) -> str:
     last = found.end - _DAY if found.end else None
     if found.start and last:
         days = f"{found.start}" if found.start == last else f"{found.start} to {last}"
     else:
         days = f"{found.start} and after" if found.start else f"before {found.end}"
+    assumed = not (_RELATIVE.search(text) or _NAMES_YEAR.search(text))
     why = ", its last occurrence, since it names no year" if assumed else ""
-    return f'"{expression}" is read as {days}{why}.'
+    return DateReading(found, f'"{expression}" is read as {days}{why}.')
 
 
 def _ends(text: str, today: date) -> DateRange | None:
@@ -375,10 +366,7 @@ _VOCABULARY = {*_PREPOSITIONS.split(), *_OTHER.split(), *NUMBER_WORDS}
 _NO_END = {*_PREPOSITIONS.split(), "to", "the", "of", "and", "a", "an", "or"} - {"on"}
 _NO_START = {"and", "to", "or", "of", "a", "an", "than"}
 _NUMBER = re.compile(rf"\d{{1,4}}(?:st|nd|rd|th)?|{WORDED_NUMBER}")
-_BARE = re.compile(
-    rf"(?:the )?(?:(?:19|20)\d\d|(?:{_UNITS})s?|night|end|may|mar|sat|sun|fall|dec)",
-    re.IGNORECASE,
-)
+_BARE = re.compile(rf"(?:the )?(?:(?:19|20)\d\d|(?:{_UNITS})s?|night|end|may|mar|sat|sun|fall|dec)", re.IGNORECASE)
 _MAX_WORDS = 10
 _UNREAD = rf"\b(?:{'|'.join(_WEEKDAYS)}|(?:{_UNITS})s?)\b"
 _BESIDE = re.compile(
@@ -425,23 +413,21 @@ def date_spans(text: str, today: date) -> list[DateSpan]:
         if span is None:
             at += 1
             continue
-        _refuse_a_part(text, span, found[-1] if found else None)
+        # Refused is a span beside words of dates which are not read with it.
+        last = found[-1] if found else None
+        before = text[last.end if last else 0 : span.start]
+        near = _BESIDE.search(before)
+        unread = near and re.search(_UNREAD, near[0])
+        joined = last and _JOINED.fullmatch(before)
+        if unread or joined or _CHANGED.search(before) or _FOLLOWED.match(text[span.end :]):
+            start = span.start - len(near[0]) if near and unread else last.start if last else span.start
+            raise _refused(text[start : span.end], f"only a part of it can be read: {span.text!r}")
         found.append(span)
         left = left[: span.start] + "." * len(span.text) + left[span.end :]
         at = next((number for number, (start, _) in enumerate(words) if start >= span.end), len(words))
     if unread := _WHOLLY_UNREAD.search(left):
         raise _refused(unread[0], "it cannot be read")
     return found
-
-
-def _refuse_a_part(text: str, span: DateSpan, last: DateSpan | None) -> None:
-    """Refuse a span that stands beside words of dates which are not read with it."""
-    before = text[last.end if last else 0 : span.start]
-    near = _BESIDE.search(before)
-    unread = near and re.search(_UNREAD, near[0])
-    if unread or _CHANGED.search(before) or (last and _JOINED.fullmatch(before)) or _FOLLOWED.match(text[span.end :]):
-        start = span.start - len(near[0]) if near and unread else last.start if last else span.start
-        raise _refused(text[start : span.end], f"only a part of it can be read: {span.text!r}")
 
 
 def _refused(part: str, why: str) -> InvalidArgumentError:

@@ -162,11 +162,8 @@ def read_domain(name_or_path: str | Path) -> Domain:
         return _parsed(read_bounded(path, _MAX_BYTES).decode("utf-8"))
     except OSError:
         shipped = ", ".join(sorted(each.stem for each in DOMAINS.glob("*.yaml")))
-        raise InvalidArgumentError(
-            "there is no such domain",
-            subject=str(name_or_path),
-            remedy=f"Name a shipped one ({shipped}) or a YAML file",
-        ) from None
+        remedy = f"Name a shipped one ({shipped}) or a YAML file"
+        raise InvalidArgumentError("there is no such domain", subject=str(name_or_path), remedy=remedy) from None
     except ValidationError as error:
         raise InvalidArgumentError(first_error(error), subject=str(path), remedy="Correct the file.") from error
     except (ValueError, yaml.YAMLError, RecursionError) as error:  # an impossible date is a ValueError

@@ -46,7 +46,7 @@ def _variables(graph: QueryGraph, domain: Domain) -> Iterator[str]:
     if graph.return_var not in graph.vars:
         yield f"The return variable {graph.return_var} is not in vars."
         return
-    reached = _reached(graph, graph.return_var)
+    reached = graph.reached(graph.return_var)
     for var in [each for each in graph.vars if each not in reached]:
         yield f"No path of edges joins the variable {var} to the return variable {graph.return_var}."
 
@@ -92,9 +92,8 @@ def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
     """What excludes must be all that joins two parts; calls of tools answer no groups, orders by a measure, and steps."""
     for edge in [each for each in graph.edges if each.negated]:
         beside = [each for each in graph.edges if {each.source, each.target} == {edge.source, edge.target}]
-        rest = graph.model_copy(update={"constraints": tuple(each for each in graph.constraints if each is not edge)})
         both = domain.extended and len(beside) > 1  # "take but do not return"
-        if not both and edge.target in _reached(rest, edge.source):
+        if not both and edge.target in graph.reached(edge.source, without=edge):
             yield f"The negated edge {words_of(edge)} stands in a circle of edges."
         if not domain.extended and graph.return_var not in (edge.source, edge.target):
             yield "Only what is asked for can be without something, not what it is joined to."
@@ -104,16 +103,6 @@ def _beyond_the_paper(graph: QueryGraph, domain: Domain) -> Iterator[str]:
         yield "Groups, measures and orders cannot be answered by calling tools; ask for all of them."
     if any(edge.max_hops > 1 or edge.only for edge in graph.edges):
         yield 'Steps and "only" cannot be answered by calling tools.'
-
-
-def _reached(graph: QueryGraph, start: str) -> set[str]:
-    """The variables that edges join to one, itself among them."""
-    reached, waiting = {start}, [start]
-    for here in waiting:
-        new = {end for each in graph.edges_of(here) for end in (each.source, each.target)} - reached
-        reached |= new
-        waiting += new
-    return reached
 
 
 def read_ordinal(value: str | int | float | bool) -> slice:
@@ -129,11 +118,8 @@ def read_ordinal(value: str | int | float | bool) -> slice:
     number = _NUMBER.fullmatch(word)
     place = 0 if text in _LAST else int(number[1]) - 1 if number else _PLACES.get(word, -1)
     if place < 0:
-        raise InvalidArgumentError(
-            f"{value!r} is no ordinal",
-            subject="ordinal",
-            remedy="Write first, last, third, 3rd, last 3 or second to last",
-        )
+        remedy = "Write first, last, third, 3rd, last 3 or second to last"
+        raise InvalidArgumentError(f"{value!r} is no ordinal", subject="ordinal", remedy=remedy)
     if text in _LAST or word != text:
         return slice(-place - 1, -place or None)
     return slice(place, place + 1)

@@ -70,7 +70,12 @@ class Links:
 
     def read(self, statements: Sequence[Statement]) -> None:
         """Turn statements into links and filters, the surest first."""
-        waiting = [each for each in self._united(statements) if not self._filter(each)]
+        same: dict[Mention | None, Mention] = dict(pair for each in statements if (pair := self._unite(each)))
+        united = [
+            each._replace(left=same.get(each.left, each.left), right=same.get(each.right, each.right))
+            for each in statements
+        ]
+        waiting = [each for each in united if not self._filter(each)]
         self._imply_by_nouns(waiting)
         while waiting:
             fits = [(fit.score - each.weight, -at, fit) for at, each in enumerate(waiting) if (fit := self._fit(each))]
@@ -81,7 +86,9 @@ class Links:
 
     def _commit(self, fit: _Fit, marks: frozenset[str] = frozenset()) -> None:
         source, target = fit.link.source, fit.link.target
-        if self._linked(source, target) and not self._says_more(fit):
+        known = {link.edge for link in self.links if {link.source, link.target} == {source, target}}
+        another = self.domain.extended and fit.score >= _SURE and fit.link.edge not in known
+        if known and not another:  # another: "take and return the parameter"
             return
         if self.domain.extended and fit.types[0] == fit.types[1] and _GOOD <= fit.score < _LAST - _DOUBT:
             return  # a verb alone does not say which way it is meant
@@ -89,24 +96,6 @@ class Links:
         self.links.append(fit.link._replace(marks=marks))
         if fit.score < _GOOD and "date" not in (source.kind, target.kind):
             self.assumed.append(self.links[-1])
-
-    def _linked(self, first: Mention, second: Mention) -> bool:
-        return any({first, second} == {link.source, link.target} for link in self.links)
-
-    def _says_more(self, fit: _Fit) -> bool:
-        """Whether a phrase says another edge between two mentions that are joined: "take and return the parameter"."""
-        pair = {fit.link.source, fit.link.target}
-        known = {link.edge for link in self.links if {link.source, link.target} == pair}
-        return self.domain.extended and fit.score >= _SURE and fit.link.edge not in known
-
-    def _united(self, statements: Sequence[Statement]) -> list[Statement]:
-        """The statements without those that say that two mentions are one, said of that one."""
-        same = {pair[0]: pair[1] for each in statements if (pair := self._unite(each))}
-
-        def kept(mention: Mention | None) -> Mention | None:
-            return same.get(mention, mention) if mention else None
-
-        return [each._replace(left=kept(each.left), right=kept(each.right)) for each in statements]
 
     def _unite(self, statement: Statement) -> tuple[Mention, Mention] | None:
         """ "the Quality department", "the account owner is Jane", "files as attachments", "the account of the customer"."""
@@ -156,7 +145,8 @@ class Links:
         if right not in self.mentions:
             return False
         fit = self._fit(statement)
-        others = () if fit and fit.score >= _SURE else self._nearest(right)
+        nouns = [each for each in reversed(self.mentions) if each.kind in ("noun", "implied") and each.at < right.at]
+        others = [] if fit and fit.score >= _SURE else nouns
         for noun in (left, *others):
             for phrase in (" ".join(middle), middle[-1]) if noun is left else (middle[-1],):
                 for where in self.words.field_words.get(phrase, ()):
@@ -165,40 +155,40 @@ class Links:
                         return True
         return False
 
-    def _nearest(self, mention: Mention) -> list[Mention]:
-        """The nouns before a mention, the nearest first."""
-        return [each for each in reversed(self.mentions) if each.kind in ("noun", "implied") and each.at < mention.at]
-
     def _fit(self, statement: Statement) -> _Fit | None:
-        left, right = statement.left, statement.right
+        left, middle, right = statement.left, statement.middle, statement.right
         if left is None or left not in self.mentions:
             return None
-        if right is None:
-            return self._user_fit(left, statement.middle)
+        if right is None:  # "received": where nobody is named, the user is meant if the domain says so
+            for (source, edge, target), phrases in self.words.phrases.items():
+                said = EdgePhrase("source", middle[:1], "") in phrases
+                if target == self.words.user and source in left.types and said:
+                    user = next((each for each in self.mentions if each.kind == "user"), None)
+                    if user is None:
+                        user = Mention(left.at, (self.words.user,), "user", "")
+                        self.mentions.append(user)
+                    return _Fit(_WHOLE, Link(left, edge, user), (source, target))
+            return None
         if right not in self.mentions or left is right:
             return None
-        best = max(self._fits(left, statement.middle, right), key=lambda fit: fit.score, default=None)
-        sure = _LAST if left.kind == "implied" else _SURE
-        if not statement.middle or (best and best.score >= sure):
+        best = max(self._fits(left, middle, right), key=lambda fit: fit.score, default=None)
+        if not middle or (best and best.score >= (_LAST if left.kind == "implied" else _SURE)):
             return best
-        return max((best, *self._elsewhere(statement, right)), key=lambda fit: fit.score if fit else 0.0)
-
-    def _elsewhere(self, statement: Statement, right: Mention) -> Iterator[_Fit]:
-        """The same said of another mention: parsers hang "to Mark" on "from Jane" in "mails from Jane to Mark"."""
-        for other in self.mentions:
-            if other is right:
-                continue
-            for fit in self._fits(other, statement.middle[-1:], right):
-                if fit.score >= _LAST:
-                    far = abs(other.at - right.at) * 0.02 + (0.3 if other.at > right.at else 0.0)
-                    yield fit._replace(score=fit.score - _DOUBT - far)
+        # The same said of another mention: parsers hang "to Mark" on "from Jane" in "mails from Jane to Mark".
+        elsewhere = [
+            fit._replace(score=fit.score - _DOUBT - (abs(other.at - right.at) * 0.02 + 0.3 * (other.at > right.at)))
+            for other in self.mentions
+            if other is not right
+            for fit in self._fits(other, middle[-1:], right)
+            if fit.score >= _LAST
+        ]
+        return max((best, *elsewhere), key=lambda fit: fit.score if fit else 0.0)
 
     def _fits(self, left: Mention, middle: tuple[str, ...], right: Mention) -> Iterator[_Fit]:
         for (source, edge, target), phrases in self.words.phrases.items():
-            for reversed_, (first, second) in enumerate(((left, right), (right, left))):
+            for first, second, ends in ((left, right, ("source", "target")), (right, left, ("target", "source"))):
                 if source not in first.types or target not in second.types:
                     continue
-                ends = ("target", "source") if reversed_ else ("source", "target")
                 score = max((_score(phrase, middle, ends, (left, right)) for phrase in phrases), default=0.0)
                 doubt = (
                     0.01 * (first.types.index(source) + second.types.index(target))
@@ -206,20 +196,6 @@ class Links:
                     + _unlikely(second, target, self.words)
                 )
                 yield _Fit(max(score, _ANY) - doubt, Link(first, edge, second), (source, target))
-
-    def _user_fit(self, left: Mention, middle: tuple[str, ...]) -> _Fit | None:
-        """ "received": where nobody is named, the user is meant if the domain says so."""
-        for (source, edge, target), phrases in self.words.phrases.items():
-            if target == self.words.user and source in left.types and EdgePhrase("source", middle[:1], "") in phrases:
-                return _Fit(_WHOLE, Link(left, edge, self._user(left.at)), (source, target))
-        return None
-
-    def _user(self, at: int) -> Mention:
-        found = next((each for each in self.mentions if each.kind == "user"), None)
-        if found is None:
-            found = Mention(at, (self.words.user,), "user", "")
-            self.mentions.append(found)
-        return found
 
     def reached(self, start: Mention) -> list[Mention]:
         """The mentions that links join to one, itself first."""
@@ -254,10 +230,7 @@ class Links:
         kept.ordinal = lost.ordinal or kept.ordinal
         self.mentions.remove(lost)
         ends = {lost: kept}
-        moved = [
-            link._replace(source=ends.get(link.source, link.source), target=ends.get(link.target, link.target))
-            for link in self.links
-        ]
+        moved = (Link(ends.get(a, a), edge, ends.get(b, b), marks) for a, edge, b, marks in self.links)
         self.links[:] = [each for each in dict.fromkeys(moved) if each.source is not each.target]
 
     def _imply_by_nouns(self, statements: Sequence[Statement]) -> None:
@@ -271,20 +244,18 @@ class Links:
                     own, other = (target, source) if phrase.right == "source" else (source, target)
                     ends = [(one, two) for one, name, two in self.words.phrases if name == edge]
                     others = {pair[phrase.right == "target"] for pair in ends}
-                    beside = any(_pairs(statement, mention, others) for statement in statements)
+                    beside = any(
+                        end is not None and end is not mention and end.kind != "value" and others & set(end.types)
+                        for statement in statements
+                        if mention in (statement.left, statement.right)
+                        for end in (statement.left, statement.right)
+                    )
                     known = any(link.edge == edge for link, _ in self.around(mention))
                     if own in mention.types and self.domain.types[other].kind == "entity" and not beside and not known:
                         found = Mention(mention.at, (other,), "implied", "")
                         self.mentions.append(found)
                         link = Link(found, edge, mention) if phrase.right == "source" else Link(mention, edge, found)
                         self._commit(_Fit(_ROLE, link, (source, target)))
-
-
-def _pairs(statement: Statement, mention: Mention, others: set[str]) -> bool:
-    ends = (statement.left, statement.right)
-    return mention in ends and any(
-        end is not None and end is not mention and end.kind != "value" and others & set(end.types) for end in ends
-    )
 
 
 def _unlikely(mention: Mention, kind: str, words: Lexicon) -> float:
@@ -317,12 +288,22 @@ def read_conditions(doc: Any, links: Links) -> None:
     """Turn values, numbers and marks into conditions on the nouns beside them; the values are no mentions of their own any more."""
     _alternatives(doc, links)
     _named_fields(doc, links)
-    for value in [each for each in links.mentions if each.kind == "value"]:
-        _beside(doc, links, value)
+    for value in [each for each in links.mentions if each.kind == "value"]:  # behind a noun of its type
+        nouns = (each for each in links.mentions if each.kind == "noun" and value.tokens[0] - 1 in each.tokens)
+        clause = doc[value.at].dep_ == "nsubj" and doc[value.at].head.dep_ == "relcl"  # "the file Jane sent"
+        if (noun := next(nouns, None)) and not clause:
+            links.give(noun, value)
     _dates(doc, links)
     _value_words(doc, links)
     _numbers(doc, links)
-    _marks(doc, links)
+    for each in links.mentions:  # "no tool", "only tools", "each line of business", "the most tools"
+        if each.kind != "noun" or each.tokens[0] == 0:
+            continue
+        for before in (doc[each.tokens[0] - 1], *doc[each.at].lefts):
+            mark = {"every": "each", "per": "each", "least": "fewest"}.get(before.lower_, before.lower_)
+            if mark in (_MARKS if links.domain.extended else _MARKS[:1]) and before.i not in links.said:
+                each.marks.add(mark)
+                links.said.add(before.i)
 
 
 def _alternatives(doc: Any, links: Links) -> None:
@@ -367,15 +348,12 @@ def _named_fields(doc: Any, links: Links) -> None:
 
 def _phrase_before(doc: Any, at: int, links: Links) -> tuple[tuple[FieldName, ...], int, int] | None:
     """The longest name of a field that ends at a token, with its first and last token."""
-    for size in range(_MOST_WORDS, 0, -1):
-        first = at - size + 1
-        if first < 0:
-            continue
-        tokens = doc[first : at + 1]
-        start = "".join(token.lower_ + token.whitespace_ for token in tokens[:-1])
-        for form in (tokens[-1].lower_, noun_lemma(tokens[-1].lower_)):
-            if start + form in links.words.field_words:
-                return links.words.field_words[start + form], first, at
+    for first in range(max(0, at - _MOST_WORDS + 1), at + 1):
+        *start, last = doc[first : at + 1]
+        before = "".join(token.lower_ + token.whitespace_ for token in start)
+        for form in (last.lower_, noun_lemma(last.lower_)):
+            if before + form in links.words.field_words:
+                return links.words.field_words[before + form], first, at
     return None
 
 
@@ -384,14 +362,6 @@ def _nouns_with(fields: Sequence[FieldName], before: int, links: Links) -> list[
     nouns = [each for each in links.mentions if each.kind == "noun" and each.at < before]
     nouns = nouns or [each for each in links.mentions if each.kind == "noun" and each.at > before]
     return [(where, noun) for noun in reversed(nouns) for where in fields if where.kind in noun.types]
-
-
-def _beside(doc: Any, links: Links, value: Mention) -> None:
-    """A value behind a noun of its type."""
-    before = next((each for each in links.mentions if value.tokens[0] - 1 in each.tokens and each.kind == "noun"), None)
-    clause = doc[value.at].dep_ == "nsubj" and doc[value.at].head.dep_ == "relcl"  # "the file Jane sent"
-    if before and not clause:
-        links.give(before, value)
 
 
 def _dates(doc: Any, links: Links) -> None:
@@ -405,10 +375,8 @@ def _dates(doc: Any, links: Links) -> None:
             edges = any(kind in noun.types and end == links.words.dates for kind, _, end in links.words.phrases)
             chosen = said or ([] if edges else fields)
             if len(chosen) > 1:
-                names = " or ".join(where.field for where in chosen)
-                raise InvalidArgumentError(
-                    f"it does not say which date is meant: {names}", subject="request", remedy="Name it"
-                )
+                problem = f"it does not say which date is meant: {' or '.join(where.field for where in chosen)}"
+                raise InvalidArgumentError(problem, subject="request", remedy="Name it")
             if chosen:
                 links.restrict(noun, chosen[0], when.filters[0][1], when)
             if chosen or edges:
@@ -475,20 +443,17 @@ def _numbers(doc: Any, links: Links) -> None:
             counted.number, counted.compared = int(number), op
             links.said.update(range(first, last + 1))
             continue
-        if op and (found := _number_field(doc, links, first, last)):
-            where, noun = found
+        if not op:
+            continue
+        # The field that a comparison is of: named before it, or by the unit behind it.
+        named = _phrase_before(doc, first - 1, links) or _phrase_before(doc, first - 2, links)
+        everything = [FieldName(kind, name) for kind, entity in links.domain.types.items() for name in entity.fields]
+        fields = [*(named[0] if named else ()), *(each for each in everything if _unit_of(doc, last + 1, each, links))]
+        numbers = [each for each in fields if links.domain.types[each.kind].fields[each.field].kind == "number"]
+        for where, noun in _nouns_with(numbers, first, links)[:1]:
             noun.types = (where.kind,)
             noun.filters.append((where.field, op, int(number) if number == int(number) else number))
             links.said.update(range(first, last + 2 if _unit_of(doc, last + 1, where, links) else last + 1))
-
-
-def _number_field(doc: Any, links: Links, first: int, last: int) -> tuple[FieldName, Mention] | None:
-    """The number field that a comparison is of: named before it, or by the unit behind it."""
-    named = _phrase_before(doc, first - 1, links) or _phrase_before(doc, first - 2, links)
-    everything = [FieldName(kind, name) for kind, entity in links.domain.types.items() for name in entity.fields]
-    fields = [*(named[0] if named else ()), *(each for each in everything if _unit_of(doc, last + 1, each, links))]
-    numbers = [each for each in fields if links.domain.types[each.kind].fields[each.field].kind == "number"]
-    return next(iter(_nouns_with(numbers, first, links)), None)
 
 
 def _unit_of(doc: Any, at: int, where: FieldName, links: Links) -> bool:
@@ -498,18 +463,6 @@ def _unit_of(doc: Any, at: int, where: FieldName, links: Links) -> bool:
         return False
     said = {noun_lemma(word.strip(".,()").casefold()) for word in [*known.words, *known.description.split()]}
     return noun_lemma(doc[at].lower_) in said
-
-
-def _marks(doc: Any, links: Links) -> None:
-    """ "no tool", "only tools", "each line of business", "the most tools", said directly before a noun."""
-    for each in links.mentions:
-        if each.kind != "noun" or each.tokens[0] == 0:
-            continue
-        for before in (doc[each.tokens[0] - 1], *doc[each.at].lefts):
-            mark = {"every": "each", "per": "each", "least": "fewest"}.get(before.lower_, before.lower_)
-            if mark in (_MARKS if links.domain.extended else _MARKS[:1]) and before.i not in links.said:
-                each.marks.add(mark)
-                links.said.add(before.i)
 
 
 # Statements, from a dependency parse: passives are turned round, relative clauses are given the noun that they take up, a verb joined by
@@ -560,8 +513,10 @@ class _Reader:
             if token.pos_ in ("VERB", "AUX") and token.dep_ not in ("aux", "auxpass") and token.i not in self._by_token:
                 clause = self._clause(token)
                 yield from (each._replace(marks=each.marks | clause.marks) for each in self._of_clause(clause))
-            elif token.dep_ == "prep" or token.dep_ == "agent":
-                yield from self._of_preposition(token)
+            elif token.dep_ in ("prep", "agent"):
+                head = None if token.head.pos_ in ("VERB", "AUX") else self._mention(token.head)
+                parts = self._part_mentions(token) if head else []
+                yield from (_joined(head, (), token.lower_, part) for part in parts if head and part is not head)
             elif token.dep_ == "poss" and (owner := self._mention(token)):
                 owned = self._mention(token.head)
                 if owned and owned is not owner:
@@ -575,8 +530,12 @@ class _Reader:
         """The mention of a noun, through "the name of …" and relative pronouns."""
         if token.i in self._by_token:
             return self._by_token[token.i]
-        if token.tag_ in ("WDT", "WP", "WP$") and (head := _antecedent(token)) is not None:
-            return self._mention(head)
+        if token.tag_ in ("WDT", "WP", "WP$"):
+            climbing = token
+            while climbing.head.i != climbing.i and climbing.dep_ != "relcl":
+                climbing = climbing.head
+            if climbing.head.i != climbing.i and climbing.head.i < token.i:
+                return self._mention(climbing.head)
         for child in token.children:
             if child.dep_ == "prep" and child.lower_ == "of":
                 return next((found for part in child.children if (found := self._mention(part))), None)
@@ -651,13 +610,22 @@ class _Reader:
                     clause.objects += [each for each in self._clause(child).objects if each not in clause.subjects]
 
     def _of_clause(self, clause: _Clause) -> Iterator[Statement]:
-        if clause.verb.i == self._doc[0].i and not clause.subjects and clause.verb.dep_ == "ROOT":
-            yield from self._of_command(clause)
+        lemma, verb = clause.lemma, clause.verb
+        if verb.i == self._doc[0].i and not clause.subjects and verb.dep_ == "ROOT":
+            # What "Find …" governs belongs to the first thing to be found.
+            things = [each for each in clause.objects if each.kind != "user"][:1]
+            for preposition, part in clause.parts:
+                yield from (_joined(each, (), preposition, part) for each in things)
             return
-        lemma = clause.lemma
-        implied = self._implied(clause)
-        if implied:
-            yield from self._of_implied(clause, implied)
+        if implied := self._implied(clause):
+            yield from (Statement(each, lemma, implied) for each in clause.subjects if each is not implied)
+            yield from (Statement(implied, lemma, each) for each in clause.objects if each is not implied)
+            for name, part in clause.parts:
+                things = [each for each in clause.objects if each is not implied] if name == "as" else [implied]
+                middle = () if name == "as" else lemma
+                yield from (_joined(each, middle, name, part) for each in things if part is not each)
+            if not clause.subjects:
+                yield Statement(implied, lemma, None)
             return
         for subject in clause.subjects:
             for each in clause.objects:
@@ -671,56 +639,23 @@ class _Reader:
             for each in clause.subjects:
                 yield Statement(each, (*lemma, preposition), part, 0.5 if clause.objects else 0.0)
 
-    def _of_command(self, clause: _Clause) -> Iterator[Statement]:
-        """What "Find …" governs belongs to the first thing to be found."""
-        things = [each for each in clause.objects if each.kind != "user"]
-        for preposition, part in clause.parts:
-            yield from (_joined(each, (), preposition, part) for each in things[:1])
-
     def _implied(self, clause: _Clause) -> Mention | None:
         """The entity that a verb implies: one that is mentioned beside it, else a new one."""
         types = self._words.verbs.get(clause.lemma[0], ())
         if not types:
             return None
-        beside = [
-            *clause.objects,
-            *(part for _, part in clause.parts),
-            *(clause.subjects if not clause.passive else ()),
-        ]
+        beside = [*clause.objects, *(part for _, part in clause.parts), *(() if clause.passive else clause.subjects)]
         found = next((each for each in beside if each.kind == "noun" and set(each.types) & set(types)), None)
-        if found is None:
-            found = next((part for name, part in clause.parts if self._is_of(name, part, types)), None)
+        # "Met at the Summit", but not "met at Grand Hotel" or "met in Rome".
+        for name, part in clause.parts if found is None else ():
+            if part.kind == "value" and found is None:
+                article = part.tokens[0] > 0 and self._doc[part.tokens[0] - 1].lower_ == "the"
+                if set(part.likely) & set(types) if part.likely else article and name in ("at", "in"):
+                    found = part
         if found is None:
             found = Mention(clause.verb.i, types, "implied", clause.lemma[0])
             self.mentions.append(found)
         return found
-
-    def _is_of(self, preposition: str, part: Mention, types: Sequence[str]) -> bool:
-        """Whether a name stands for what a verb implies: "met at the Summit", but not "met at Grand Hotel" or "met in Rome"."""
-        if part.kind != "value":
-            return False
-        article = part.tokens[0] > 0 and self._doc[part.tokens[0] - 1].lower_ == "the"
-        if part.likely:
-            return bool(part.likely & set(types))
-        return article and preposition in ("at", "in")
-
-    def _of_implied(self, clause: _Clause, implied: Mention) -> Iterator[Statement]:
-        lemma = clause.lemma
-        yield from (Statement(each, lemma, implied) for each in clause.subjects if each is not implied)
-        yield from (Statement(implied, lemma, each) for each in clause.objects if each is not implied)
-        for name, part in clause.parts:
-            things = [each for each in clause.objects if each is not implied] if name == "as" else [implied]
-            yield from (_joined(each, () if name == "as" else lemma, name, part) for each in things if part is not each)
-        if not clause.subjects:
-            yield Statement(implied, lemma, None)
-
-    def _of_preposition(self, preposition: Any) -> Iterator[Statement]:
-        head = self._mention(preposition.head) if preposition.head.pos_ not in ("VERB", "AUX") else None
-        if head is None:
-            return
-        for part in self._part_mentions(preposition):
-            if part is not head:
-                yield _joined(head, (), preposition.lower_, part)
 
 
 def _joined(left: Mention, verb: tuple[str, ...], preposition: str, right: Mention) -> Statement:
@@ -728,15 +663,6 @@ def _joined(left: Mention, verb: tuple[str, ...], preposition: str, right: Menti
     if preposition == "without":
         return Statement(left, (*verb, "with"), right, marks=frozenset({"no"}))
     return Statement(left, (*verb, preposition), right)
-
-
-def _antecedent(token: Any) -> Any:
-    climbing = token
-    while climbing.head.i != climbing.i:
-        if climbing.dep_ == "relcl":
-            return climbing.head if climbing.head.i < token.i else None
-        climbing = climbing.head
-    return None
 
 
 def read_statements(doc: Any, mentions: list[Mention], words: Lexicon) -> list[Statement]:

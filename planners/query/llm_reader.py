@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from jinja2 import Environment, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -27,6 +26,7 @@ from planners.query.graph_faults import date_notes, graph_faults
 from planners.query.query_graph import GoldRequest, ParsedRequest, QueryGraph, request_set, request_text, words_of
 
 _TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "prompt.yaml")
+_TEMPLATES = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=False)  # a prompt is no HTML
 _ATTEMPTS = 3
 _MAX_TOKENS = 600
 _MAX_REPEATED_CHARS = 4_000
@@ -58,33 +58,26 @@ class LlmParser:
         messages, faults = _messages(text, domain), list[str]()
         for attempt in range(_ATTEMPTS):
             answer = self._model.complete(messages, schema=schema, schema_name="query_graph", max_tokens=_MAX_TOKENS)
-            graph, faults = _read(answer.text, text, domain, today)
-            if graph is not None and not faults:
-                repaired = (f"The model needed {attempt + 1} attempts.",) if attempt else ()
-                return ParsedRequest(graph, (*repaired, *date_notes(graph, domain, today)))
+            try:
+                graph = WrittenGraph.model_validate_json(answer.text).graph(domain)
+            except ValidationError as error:
+                faults = [f"The answer is no graph: {first_error(error)}."]
+            except ValueError as error:
+                faults = [f"The answer is no graph: {error}."]
+            else:
+                faults = list(graph_faults(graph, domain)) or _broken_rules(graph, text, domain, today)
+                if not faults:
+                    repaired = (f"The model needed {attempt + 1} attempts.",) if attempt else ()
+                    return ParsedRequest(graph, (*repaired, *date_notes(graph, domain, today)))
             rejected = answer.text[:_MAX_REPEATED_CHARS]
             if attempt and rejected == messages[-2].content:
                 break  # it would say so for ever
             # The request again: small models lose it from sight.
             repair = _render("repair", request=text, faults=faults[:_MAX_FAULTS])
             messages += [Message(role="assistant", content=rejected), Message(role="user", content=repair)]
-        raise ModelError(
-            f"no answer of the model was a graph without faults; the last one: {' '.join(faults[:_MAX_FAULTS])}",
-            subject=self._model.name,
-            remedy="Say the request in other words, or use the parser rules.v1",
-        )
-
-
-def _read(text: str, request: str, domain: Domain, today: date) -> tuple[QueryGraph | None, list[str]]:
-    """The graph of an answer, and its faults."""
-    try:
-        graph = WrittenGraph.model_validate_json(text).graph(domain)
-    except ValidationError as error:
-        return None, [f"The answer is no graph: {first_error(error)}."]
-    except ValueError as error:
-        return None, [f"The answer is no graph: {error}."]
-    faults = list(graph_faults(graph, domain))
-    return graph, faults or _broken_rules(graph, request, domain, today)
+        problem = f"no answer of the model was a graph without faults; the last one: {' '.join(faults[:_MAX_FAULTS])}"
+        remedy = "Say the request in other words, or use the parser rules.v1"
+        raise ModelError(problem, subject=self._model.name, remedy=remedy)
 
 
 def _broken_rules(graph: QueryGraph, request: str, domain: Domain, today: date) -> list[str]:
@@ -125,14 +118,7 @@ def _messages(request: str, domain: Domain) -> list[Message]:
 
 
 def _render(name: str, **values: object) -> str:
-    text: str = _template(name).render(**values)
-    return text.strip()
-
-
-@cache
-def _template(name: str) -> Any:
-    # A prompt is no HTML.
-    return Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=False).from_string(_TEXTS[name])
+    return _TEMPLATES.from_string(_TEXTS[name]).render(**values).strip()
 
 
 def worked_examples(request: str, domain: Domain) -> tuple[GoldRequest, ...]:
@@ -171,22 +157,20 @@ class WrittenGraph(BaseModel):
         return cls(ask=ask, edges=tuple(map(words_of, graph.edges)), filters=tuple(map(words_of, graph.filters)))
 
     def graph(self, domain: Domain) -> QueryGraph:
-        """Return the graph.
-
-        :raises ValueError: for text that is no edge, no filter, or no variable of the domain.
-        """
+        """Return the graph; raises ValueError for text that is no edge, no filter, or no variable of the domain."""
         action, mode, returned = _parts(_ASK, self.ask, "an ask", "find all e")
         edges = [_parts(_EDGE, each, "an edge", "e from p") for each in dict.fromkeys(self.edges)]
         filters = [_parts(_FILTER, each, "a filter", "p.name = Jane Doe") for each in dict.fromkeys(self.filters)]
-        known = _variables(domain)
-        used = dict.fromkeys(
-            [returned, *(end for one, _, two in edges for end in (one, two)), *(each[0] for each in filters)]
-        )
+        known: dict[str, str] = {}  # every name that a variable may have → its type
+        for name, kind in domain.types.items():
+            for number in ("",) if kind.kind == "self" else ("", "1", "2", "3"):  # there is one user
+                known.setdefault(f"{kind.variable}{number}", name)
+        ends = [end for one, _, two in edges for end in (one, two)]
+        used = dict.fromkeys([returned, *ends, *(each[0] for each in filters)])
         if unknown := next((var for var in used if var not in known), None):
             stems = ", ".join(f"{kind.variable} ({name})" for name, kind in domain.types.items())
-            raise ValueError(
-                f"{unknown!r} is no variable; variables are named {stems}, with 1 to 3 where there are several"
-            )
+            named = f"variables are named {stems}, with 1 to 3 where there are several"
+            raise ValueError(f"{unknown!r} is no variable; {named}")
         written = [{"kind": "edge", "from": one, "edge": edge, "to": two} for one, edge, two in edges]
         names = ("var", "field", "op", "value")
         written += [{"kind": "filter", **dict(zip(names, each, strict=True))} for each in filters]
@@ -199,12 +183,3 @@ def _parts(form: re.Pattern[str], text: str, what: str, example: str) -> tuple[s
     if not found:
         raise ValueError(f"{text!r} is not {what} such as {example!r}")
     return found.groups()
-
-
-def _variables(domain: Domain) -> dict[str, str]:
-    """Every name that a variable may have → its type. There is one user; of any other type there may be several."""
-    names: dict[str, str] = {}
-    for name, kind in domain.types.items():
-        for number in ("",) if kind.kind == "self" else ("", "1", "2", "3"):
-            names.setdefault(f"{kind.variable}{number}", name)
-    return names

@@ -102,12 +102,15 @@ def lexicon(domain: Domain) -> Lexicon:
     for kind, entity in domain.types.items():
         for word in entity.words:
             verb = word.removeprefix("to ")
-            (nouns[_singular(word)] if verb == word else verbs[verb]).append(kind)
+            *first, last = word.casefold().split()
+            (nouns[" ".join([*first, noun_lemma(last)])] if verb == word else verbs[verb]).append(kind)
         for name, known in entity.fields.items():
             where = FieldName(kind, name)
             for word in known.words:
                 if "*" in word or "#" in word:
-                    shapes.append(_Shape(_shape(word), where, len(re.sub(r"[*#.]", "", word)) + word.count("#")))
+                    pattern = "".join({"*": r"[^\s,;]+", "#": r"\d"}.get(char, re.escape(char)) for char in word)
+                    literals = len(re.sub(r"[*#.]", "", word)) + word.count("#")
+                    shapes.append(_Shape(re.compile(pattern, re.IGNORECASE), where, literals))
                 else:
                     field_words[word.casefold()].append(where)
             for value in known.values:
@@ -150,16 +153,6 @@ def lexicon(domain: Domain) -> Lexicon:
 
 def _fixed(found: Mapping[str, list[_T]]) -> dict[str, tuple[_T, ...]]:
     return {word: tuple(each) for word, each in found.items()}
-
-
-def _singular(phrase: str) -> str:
-    *first, last = phrase.casefold().split()
-    return " ".join([*first, noun_lemma(last)])
-
-
-def _shape(word: str) -> re.Pattern[str]:
-    parts = {"*": r"[^\s,;]+", "#": r"\d"}
-    return re.compile("".join(parts.get(char, re.escape(char)) for char in word), re.IGNORECASE)
 
 
 def _phrase(words: str) -> EdgePhrase:
@@ -213,14 +206,12 @@ class RequestValue(NamedTuple):
 def request_values(request: str, words: Lexicon, today: date, names: FindNames | None = None) -> list[RequestValue]:
     """Return the values of a request in their order; none overlaps another. Dates are left out where the domain has none."""
     found = [
-        RequestValue(match.start(), match.end(), next(filter(None, match.groups())), "quoted")
-        for match in _QUOTED.finditer(request)
+        RequestValue(*match.span(), next(filter(None, match.groups())), "quoted") for match in _QUOTED.finditer(request)
     ]
     rest = _blank(request, found)
     if names:
-        found += [
-            RequestValue(*match.span(), f"{number_of(match[1]) or 1:.0f}", "steps") for match in _STEPS.finditer(rest)
-        ]
+        steps = _STEPS.finditer(rest)
+        found += [RequestValue(*match.span(), f"{number_of(match[1]) or 1:.0f}", "steps") for match in steps]
         found = list(_known(request, _blank(request, found), found, words, names))
         rest = _blank(request, found)
     if words.dates or any(words.dated.values()):
@@ -250,10 +241,9 @@ def masked(request: str, values: list[RequestValue]) -> str:
 
 def _blank(request: str, values: Sequence[RequestValue]) -> str:
     """The request with a mark at each value, so that no other value reaches over it."""
-    text = request
     for value in values:
-        text = text[: value.start] + ";" * (value.end - value.start) + text[value.end :]
-    return text
+        request = request[: value.start] + ";" * (value.end - value.start) + request[value.end :]
+    return request
 
 
 def _known(
@@ -391,30 +381,33 @@ def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon, *, g
     :param doc: spaCy's parse of the masked request.
     :param guess: whether what looks like a name or a topic is one, where the names of the data are not known.
     """
-    taken: set[int] = set()
-    found = []
-    for value in values:
-        if value.kind != "steps":
-            found.append(_value(value, doc, words))
-            taken.update(found[-1].tokens)
+    found = [_value(value, doc, words) for value in values if value.kind != "steps"]
+    taken = {at for each in found for at in each.tokens}
+    verb = next((token for token in doc if token.lower_ not in WORDS["before"]), doc[0])
     at = 0
     while at < len(doc):
         mention = None if at in taken else _noun(doc, at, taken, words)
-        if mention and not (mention.kind == "user" and _commands(doc, mention.at)):
-            found.append(mention)
-        at = mention.tokens[-1] + 1 if mention else at + _field_size(doc, at, words)
-    if guess:
-        found = _no_adjectives(doc, found)
+        if mention:
+            shown = doc[mention.at].head.i == verb.i and verb.tag_ == "VB" and doc[mention.at].tag_ == "PRP"
+            # A pronoun that only belongs to a command: "show me", "I want to know".
+            command = shown or (mention.at < verb.i and verb.lower_ in WORDS["asks"])
+            found += [] if mention.kind == "user" and command else [mention]
+            at = mention.tokens[-1] + 1
+        else:  # names of fields have several words: "purchase order"
+            phrases = ((size, doc[at : at + size].text.casefold()) for size in range(_MOST_WORDS, 1, -1))
+            at += next((size for size, phrase in phrases if phrase in words.field_words), 1)
+    if guess:  # adjectives in capitals ("Polish") are no names
+        adjectives = {each.start for each in doc.ents if each.label_ == "NORP" and doc[each.start].tag_ == "JJ"}
+        found = [each for each in found if each.fields or each.kind != "value" or not adjectives & {*each.tokens}]
         found += _names_in_lower_case(doc, found, words)
-    found = _one_user(sorted(found, key=lambda each: (each.at, each.kind != "date")))
+    found.sort(key=lambda each: (each.at, each.kind != "date"))
+    users = [each for each in found if each.kind == "user"]
+    for other in users[1:]:  # "I" and "my" are one mention of the user
+        users[0].tokens += other.tokens
+        users[0].word = max(users[0].word, other.word, key=lambda word: word != "my")
+    found = [each for each in found if each not in users[1:]]
     _ordinals(doc, found, several=guess)
     return found
-
-
-def _no_adjectives(doc: Any, found: Sequence[Mention]) -> list[Mention]:
-    """The mentions without adjectives in capitals ("Polish"): they are no names."""
-    adjectives = {each.start for each in doc.ents if each.label_ == "NORP" and doc[each.start].tag_ == "JJ"}
-    return [each for each in found if each.fields or each.kind != "value" or not adjectives & {*each.tokens}]
 
 
 def _names_in_lower_case(doc: Any, found: Sequence[Mention], words: Lexicon) -> list[Mention]:
@@ -422,7 +415,11 @@ def _names_in_lower_case(doc: Any, found: Sequence[Mention], words: Lexicon) -> 
     taken = {at for each in found for at in each.tokens}
     names = []
     for token in doc:
-        first = _unknown_before(doc, token, taken)
+        first = list[int]()  # words of no language before a noun that belong to it: "jane" of "jane doe"
+        for each in (doc[at] for at in range(token.i - 1, -1, -1)):
+            if each.head.i != token.i or each.i in taken or not each.is_alpha or is_word(each.lower_) or each.is_stop:
+                break
+            first.append(each.i)
         strange = first or not is_word(token.lower_) or token.head.lower_ in words.topics
         unknown = token.pos_ == "NOUN" and token.dep_ == "pobj" and strange
         unknown = unknown and all(child.i in first or child.dep_ == "prep" for child in token.children)
@@ -440,45 +437,11 @@ def _names_in_lower_case(doc: Any, found: Sequence[Mention], words: Lexicon) -> 
     return names
 
 
-def _unknown_before(doc: Any, token: Any, taken: set[int]) -> list[int]:
-    """The words before a noun that belong to it and are no words of English: "jane" of "jane doe"."""
-    found: list[int] = []
-    for at in range(token.i - 1, -1, -1):
-        each = doc[at]
-        if each.head.i != token.i or at in taken or not each.is_alpha or is_word(each.lower_) or each.is_stop:
-            break
-        found.append(at)
-    return found
-
-
-def _one_user(mentions: list[Mention]) -> list[Mention]:
-    """ "I" and "my" are one mention of the user."""
-    users = [each for each in mentions if each.kind == "user"]
-    for other in users[1:]:
-        users[0].tokens += other.tokens
-        users[0].word = max(users[0].word, other.word, key=lambda word: word != "my")
-    return [each for each in mentions if each not in users[1:]]
-
-
-def _commands(doc: Any, at: int) -> bool:
-    """Whether a pronoun only belongs to a command: "show me", "I want to know"."""
-    verb = next((token for token in doc if token.lower_ not in WORDS["before"]), doc[0])
-    shown = doc[at].head.i == verb.i and verb.tag_ == "VB" and doc[at].tag_ == "PRP"
-    return bool(shown or (at < verb.i and verb.lower_ in WORDS["asks"]))
-
-
-def _field_size(doc: Any, at: int, words: Lexicon) -> int:
-    """The number of tokens of a name of a field with several words ("purchase order"), else 1."""
-    phrases = ((size, doc[at : at + size].text.casefold()) for size in range(_MOST_WORDS, 1, -1))
-    return next((size for size, phrase in phrases if phrase in words.field_words), 1)
-
-
 def _value(value: RequestValue, doc: Any, words: Lexicon) -> Mention:
     if value.kind == "date":
         at = next((token.i for token in doc if token.idx >= value.end), len(doc))
-        return Mention(
-            at, (words.dates,) if words.dates else (), "date", value.text, filters=[("value", value.op, value.text)]
-        )
+        types = (words.dates,) if words.dates else ()
+        return Mention(at, types, "date", value.text, filters=[("value", value.op, value.text)])
     tokens = [each for each in doc if each.idx < value.end and value.start < each.idx + len(each) and not each.is_space]
     inside = {token.i for token in tokens}
     root = next((token for token in tokens if token.head.i not in inside or token.head.i == token.i), tokens[-1])

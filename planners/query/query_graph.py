@@ -137,6 +137,16 @@ class QueryGraph(_Form):
         """The edges at one variable, in their order."""
         return tuple(each for each in self.edges if var in (each.source, each.target))
 
+    def reached(self, start: str, without: EdgeConstraint | None = None) -> set[str]:
+        """The variables that edges join to one, itself among them; by way of all edges but one."""
+        found, waiting = {start}, [start]
+        for here in waiting:
+            edges = (each for each in self.edges_of(here) if each is not without)
+            new = {end for each in edges for end in (each.source, each.target)} - found
+            found |= new
+            waiting += new
+        return found
+
     def to_json(self) -> dict[str, Any]:
         """The JSON form of the paper, with what goes beyond it where it is used."""
         return self.model_dump(mode="json", by_alias=True)
@@ -177,15 +187,11 @@ class Parser(Protocol):
 
 
 def request_text(request: str) -> str:
-    """A request with single blanks.
-
-    :raises InvalidArgumentError: when it is empty or a novel.
-    """
+    """A request with single blanks; raises InvalidArgumentError when it is empty or a novel."""
     text = " ".join(request.split())
     if not text or len(text) > _MAX_CHARS:
-        raise InvalidArgumentError(
-            f"a request has 1 to {_MAX_CHARS} characters", subject="request", remedy="Write one sentence"
-        )
+        problem = f"a request has 1 to {_MAX_CHARS} characters"
+        raise InvalidArgumentError(problem, subject="request", remedy="Write one sentence")
     return text
 
 

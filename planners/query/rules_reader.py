@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
+from itertools import product
 from threading import Lock
 from typing import Any
 
@@ -56,29 +57,23 @@ class RulesParser:
         self._lexicons: dict[int, tuple[Domain, Lexicon]] = {}
 
     def parse(
-        self,
-        request: str,
-        domain: Domain,
-        today: date,
-        *,
-        best_effort: bool = False,
-        names: FindNames | None = None,
+        self, request: str, domain: Domain, today: date, *, best_effort: bool = False, names: FindNames | None = None
     ) -> ParsedRequest:
         """Return the graph of a request; see :class:`planners.query.query_graph.Parser`.
 
         :param names: looks up texts that may be names in the data; without it names are what looks like one.
         """
         text = unicodedata.normalize("NFC", request_text(request))
-        words = self._lexicon(domain)
+        if id(domain) not in self._lexicons:
+            self._lexicons[id(domain)] = (domain, lexicon(domain))  # with the domain, whose id is then of no other
+        words = self._lexicons[id(domain)][1]
         values = request_values(text, words, today, names)
         with _LOCK:
             doc = _english()(masked(text, values))
         links = Links(domain, words, find_mentions(doc, values, words, guess=names is None))
         if len(links.mentions) > MAX_VARS:
-            problem = (
-                f"the request mentions {len(links.mentions)} things, and a query graph has at most {MAX_VARS} variables"
-            )
-            raise _refused(problem, "Ask for less at a time")
+            bound = f"and a query graph has at most {MAX_VARS} variables"
+            raise _refused(f"the request mentions {len(links.mentions)} things, {bound}", "Ask for less at a time")
         read_conditions(doc, links)
         writer = _Writer(text, doc, links)
         writer.read_measure()
@@ -88,15 +83,8 @@ class RulesParser:
             raise _refused(f"no graph could be made of the request: {' '.join(faults)}", "Say it in other words")
         left_out = tuple(writer.left_out)
         if left_out and not best_effort:
-            problem = " ".join(left_out).replace(" and left out", "").rstrip(".")
-            raise _refused(problem, _LEFT_OUT)
+            raise _refused(" ".join(left_out).replace(" and left out", "").rstrip("."), _LEFT_OUT)
         return ParsedRequest(graph, (*left_out, *writer.assumed, *date_notes(graph, domain, today)), left_out)
-
-    def _lexicon(self, domain: Domain) -> Lexicon:
-        known = self._lexicons.get(id(domain))
-        if known is None:
-            known = self._lexicons[id(domain)] = (domain, lexicon(domain))
-        return known[1]
 
 
 def _refused(problem: str, remedy: str) -> InvalidArgumentError:
@@ -140,9 +128,8 @@ class _Writer:
                 self.measured, self.ascending = (function or "value", found[0]), token.lower_ in _LEAST
                 links.said.update(range(token.i, found[1]))
         if self.measured is None:
-            at, found = next(
-                ((at, each) for at in range(len(self.doc)) if (each := self._field_at(at, taken))), (0, None)
-            )
+            fields = ((at, self._field_at(at, taken)) for at in range(len(self.doc)))
+            at, found = next(((at, each) for at, each in fields if each), (0, None))
             if found and self.doc[found[1] - 1].dep_ in _ASKED:
                 self.shown = found[0]
                 links.said.update(range(at, found[1]))
@@ -170,7 +157,12 @@ class _Writer:
         :raises InvalidArgumentError: when nothing that the domain knows is mentioned, or what is said cannot stand in a graph.
         """
         links = self.links
-        _forget_doubles(links)
+        # What a noun implied is what the request mentions after all, where both are at the other end of one edge.
+        for implied in [each for each in links.mentions if each.kind == "implied" and not each.word]:
+            for own, noun in links.around(implied)[:1]:
+                twins = [end for link, end in links.around(noun) if link is not own and link.edge == own.edge]
+                if twins:
+                    links.unite(implied, twins[0])
         returned = self._returned()
         self._bound_by_today()
         for through in (False, True):  # an entity between two is invented only where no edge joins any
@@ -181,14 +173,19 @@ class _Writer:
         for mention in sorted(links.mentions, key=lambda each: each.at):
             if mention not in kept:
                 word = mention.word or links.domain.types[mention.types[0]].variable
-                self.left_out.append(
-                    f'"{word}" is left out: nothing in the domain joins it to the rest of the request.'
-                )
-        for mention in kept:
-            if mention.kind == "value":
-                self._name(mention)
+                lost = f'"{word}" is left out: nothing in the domain joins it to the rest of the request.'
+                self.left_out.append(lost)
+        for value in [each for each in kept if each.kind == "value"]:  # its name, or the field whose form it has
+            if not value.types:
+                problem = f'nothing in this domain is called by a name, and the request says "{value.word}"'
+                raise _refused(problem, "Name a field with it")
+            usual = links.words.names.get(value.types[0], "")
+            name = next((each.field for each in value.fields if each.kind == value.types[0]), usual)
+            value.filters.append((name, "=", value.value))
         self._place_ordinals(kept)
-        count = self._counts() and not self.counted_field
+        counted = _COUNT.search(self.text)  # at the beginning: "how many", "I would like to know how many"
+        leads = {*re.findall(r"['’]?\w+", self.text[: counted.start()].casefold())} if counted else set()
+        count = counted is not None and leads <= _LEADS and not self.counted_field
         if links.domain.extended:
             self._refuse_unclear(returned, kept)
         graph, names = self._written(returned, kept, count, hops)
@@ -198,9 +195,8 @@ class _Writer:
             if link in links.links and link.source in names:
                 self._refuse_two_ways(link)
                 ends = f"{names[link.source]} and {names[link.target]}"
-                self.assumed.append(
-                    f"It is assumed that {ends} are joined by {link.edge}; the request does not say how."
-                )
+                how = f"It is assumed that {ends} are joined by {link.edge}; the request does not say how."
+                self.assumed.append(how)
         return graph
 
     def _refuse_unclear(self, returned: Mention, kept: Sequence[Mention]) -> None:
@@ -217,9 +213,8 @@ class _Writer:
                 raise _refused(f"“{each.word}” may be a {' or a '.join(each.types)}", "Say which is meant")
         for token in self.doc:
             if token.lower_ == "both" or (token.lower_ in ("all", "every") and token.i > returned.at):
-                raise _refused(
-                    f"“{token.text}” changes what is asked, and it is not clear how", "Say it in other words"
-                )
+                problem = f"“{token.text}” changes what is asked, and it is not clear how"
+                raise _refused(problem, "Say it in other words")
 
     def _refuse_two_ways(self, link: Link) -> None:
         """No edge is assumed between two of one type; of a property graph neither where others join the types too."""
@@ -269,10 +264,7 @@ class _Writer:
         """
         links = self.links
         part, rest = links.reached(mention), links.reached(returned)
-        pairs = sorted(
-            ((a, b) for a in part for b in rest),
-            key=lambda pair: (abs(pair[0].at - pair[1].at), pair[0].at < pair[1].at),
-        )
+        pairs = sorted(product(part, rest), key=lambda pair: (abs(pair[0].at - pair[1].at), pair[0].at < pair[1].at))
         for own, other in pairs:
             if {own.kind, other.kind} - {"noun", "implied"}:
                 continue
@@ -287,17 +279,6 @@ class _Writer:
                 if (between or direct) and links.join(other, own):
                     return
 
-    def _name(self, value: Mention) -> None:
-        """A value that stands for an entity is its name, or the field whose form it has."""
-        if not value.types:
-            raise _refused(
-                f'nothing in this domain is called by a name, and the request says "{value.word}"',
-                "Name a field with it",
-            )
-        kind = value.types[0]
-        name = next((each.field for each in value.fields if each.kind == kind), self.links.words.names.get(kind, ""))
-        value.filters.append((name, "=", value.value))
-
     def _place_ordinals(self, kept: Sequence[Mention]) -> None:
         """An ordinal of a type without order belongs to a neighbour that has one: the first file of the first mail."""
         links = self.links
@@ -310,9 +291,8 @@ class _Writer:
                     each.filters.append((name, "=", mention.ordinal))
                     break
             else:
-                self.left_out.append(
-                    f'"{mention.ordinal}" is left out: the type {mention.types[0]} has no order in the domain.'
-                )
+                no_order = f'"{mention.ordinal}" is left out: the type {mention.types[0]} has no order in the domain.'
+                self.left_out.append(no_order)
                 mention.ordinal = ""
 
     def _written(
@@ -325,19 +305,40 @@ class _Writer:
             for at, (each, stem) in enumerate(zip(kept, stems, strict=True))
         }
         one = not count and self._is_one(returned, kept)
+        far = {each: at for at, each in enumerate(self.links.reached(returned))}
+        written: list[dict[str, Any]] = []
+        for link in [each for each in self.links.links if each.source in names]:
+            marks = link.marks | max(link.source, link.target, key=lambda each: far[each]).marks
+            edge: dict[str, Any] = {
+                "kind": "edge",
+                "from": names[link.source],
+                "edge": link.edge,
+                "to": names[link.target],
+            }
+            loop = hops > 1 and link.source.types == link.target.types
+            written.append(
+                edge
+                | ({"negated": True} if "no" in marks else {})
+                | ({"only": True} if "only" in marks else {})
+                | ({"max_hops": hops} if loop else {})
+            )
+        for each in kept:
+            for field_name, op, value in each.filters:
+                first, *others = value if isinstance(value, tuple) else (value,)
+                condition: dict[str, Any] = {
+                    "kind": "filter",
+                    "var": names[each],
+                    "field": field_name,
+                    "op": op,
+                    "value": first,
+                }
+                written.append(condition | ({"others": others} if others else {}))
         form: dict[str, Any] = {
             "action": "count" if count else "find",
             "return_var": names[returned],
             "return_mode": "one" if one else "all",
             "vars": {name: each.types[0] for each, name in names.items()},
-            "constraints": [
-                *self._edges(returned, names, hops),
-                *(
-                    {"kind": "filter", "var": names[each], "field": field, "op": op, **_values(value)}
-                    for each in kept
-                    for field, op, value in each.filters
-                ),
-            ],
+            "constraints": written,
             **self._measure(returned, names, count),
         }
         try:
@@ -345,24 +346,6 @@ class _Writer:
         except ValidationError as error:
             said = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
             raise _refused(f"no graph could be made of the request: {said}", "Ask for less at a time") from error
-
-    def _edges(self, returned: Mention, names: dict[Mention, str], hops: int) -> Iterator[dict[str, Any]]:
-        far = {each: at for at, each in enumerate(self.links.reached(returned))}
-        for link in self.links.links:
-            if link.source not in names:
-                continue
-            other = max(link.source, link.target, key=lambda each: far[each])
-            marks = link.marks | other.marks
-            edge: dict[str, Any] = {
-                "kind": "edge",
-                "from": names[link.source],
-                "edge": link.edge,
-                "to": names[link.target],
-            }
-            edge |= {"negated": True} if "no" in marks else {}
-            edge |= {"only": True} if "only" in marks else {}
-            edge |= {"max_hops": hops} if hops > 1 and link.source.types == link.target.types else {}
-            yield edge
 
     def _measure(self, returned: Mention, names: dict[Mention, str], count: bool) -> dict[str, Any]:
         """What goes beyond finding and counting; a number of what is asked for is a limit."""
@@ -393,11 +376,6 @@ class _Writer:
             return {"action": "top", "measure": measure, "limit": limit or 1, "ascending": self.ascending}
         return {"show": self.shown.field} if self.shown else {}
 
-    def _counts(self) -> bool:
-        """Whether a request begins with a count: "how many", "I would like to know how many"."""
-        found = _COUNT.search(self.text)
-        return found is not None and {*re.findall(r"['’]?\w+", self.text[: found.start()].casefold())} <= _LEADS
-
     def _is_one(self, returned: Mention, kept: Sequence[Mention]) -> bool:
         """A superlative or ordinal, or one certain thing: a single noun with a name."""
         if returned.ordinal:
@@ -415,10 +393,8 @@ class _Writer:
                 continue
             exclusion = token.lower_ in WORDS["excludes"] or (token.lower_ == "no" and token.dep_ in ("det", "neg"))
             if exclusion and not negated:
-                raise _refused(
-                    f'a query graph cannot exclude anything here, and the request says "{token.text}"',
-                    "Ask for what is so, and leave the rest out of the answer",
-                )
+                problem = f'a query graph cannot exclude anything here, and the request says "{token.text}"'
+                raise _refused(problem, "Ask for what is so, and leave the rest out of the answer")
             if token.lower_ == "or":
                 raise _refused('what "or" joins are not two names of one kind', "Ask for one of them at a time")
 
@@ -430,33 +406,22 @@ class _Writer:
         known = set(self.links.said)
         for each in self._mentioned():
             known.update(each.tokens, (each.at,) if each.kind == "implied" else (), each.beside if each.ordinal else ())
-        said = _said(self.links, kept) | (_COUNTS if count else set())
-        lost = [
-            each for each in self.doc if each.i not in known and _is_content(each) and not self._is_said(each, said)
-        ]
+        said = _said(self.links, kept) | _LIGHT | (_COUNTS if count else set())
         groups: list[list[Any]] = []
-        for token in lost:
+        for token in self.doc:
+            asked = (token.tag_ == "WRB" and token.lower_ in ("how", "why")) or token.lower_ in ("whoever", "whomever")
+            content = token.pos_ in _CONTENT and any(map(str.isalnum, token.text)) and token.tag_ != "WRB"
+            forms = {token.lower_, token.lemma_.casefold(), noun_lemma(token.lower_)}
+            leads = any(child.dep_ == "prep" and child.lower_ == "of" for child in token.children)
+            fields = leads and forms & self.links.words.field_words.keys()
+            if token.i in known or not (asked or content) or forms & said or fields:
+                continue
             last = groups[-1][-1] if groups else None
             if last is not None and all(each.lower_ == "than" for each in self.doc[last.i + 1 : token.i]):
                 groups[-1].append(token)
             else:
                 groups.append([token])
         return list(dict.fromkeys(self.doc[group[0].i : group[-1].i + 1].text for group in groups))
-
-    def _is_said(self, token: Any, said: set[str] | frozenset[str]) -> bool:
-        forms = {token.lower_, token.lemma_.casefold(), noun_lemma(token.lower_)}
-        leads = any(child.dep_ == "prep" and child.lower_ == "of" for child in token.children)
-        return bool(forms & (said | _LIGHT)) or (leads and bool(forms & self.links.words.field_words.keys()))
-
-
-def _values(value: Any) -> dict[str, Any]:
-    first, *others = value if isinstance(value, tuple) else (value,)
-    return {"value": first, **({"others": others} if others else {})}
-
-
-def _is_content(token: Any) -> bool:
-    asked = (token.tag_ == "WRB" and token.lower_ in ("how", "why")) or token.lower_ in ("whoever", "whomever")
-    return asked or (token.pos_ in _CONTENT and any(map(str.isalnum, token.text)) and token.tag_ != "WRB")
 
 
 def _said(links: Links, kept: Sequence[Mention]) -> set[str]:
@@ -475,18 +440,5 @@ def _said(links: Links, kept: Sequence[Mention]) -> set[str]:
     for (source, _, target), told in words.phrases.items():  # "which contract expires first"
         if ordinals and source in types and target == words.dates:
             said |= {each.middle[0] for each in told if each.middle}
-    return (
-        said | {word for word, ordinal in ORDINALS.items() if ordinal in ordinals} | ({"most"} if ordinals else set())
-    )
-
-
-def _forget_doubles(links: Links) -> None:
-    """What a noun implied is what the request mentions after all, where both are at the other end of one edge."""
-    for implied in [each for each in links.mentions if each.kind == "implied" and not each.word]:
-        around = links.around(implied)
-        if not around:
-            continue
-        own, noun = around[0]
-        twins = [end for link, end in links.around(noun) if link is not own and link.edge == own.edge]
-        if twins:
-            links.unite(implied, twins[0])
+    said |= {word for word, ordinal in ORDINALS.items() if ordinal in ordinals}
+    return said | ({"most"} if ordinals else set())

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from ingest.neo4j import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
@@ -48,11 +48,11 @@ async def _opened_driver(url: str, feature: str) -> AsyncIterator[tuple[Any, Bol
 
 
 @contextlib.asynccontextmanager
-async def _statement_errors(place: BoltAddress, seconds: float) -> AsyncIterator[None]:
-    """Run a statement, or read rows of it; the server's answer is awaited a little longer than it may take.
+async def _transaction(driver: Any, place: BoltAddress, mode: str, seconds: float) -> AsyncIterator[Any]:
+    """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds, whose answer is awaited a
+    little longer.
 
-    :param seconds: its limit of time, which the server has too.
-    :raises StatementError: for each error that the statement causes, and when it takes too long.
+    :raises StatementError: for each error that a statement causes, and when it takes too long.
     :raises StorageError: for each other error of the driver.
     """
     from neo4j.exceptions import Neo4jError
@@ -60,8 +60,12 @@ async def _statement_errors(place: BoltAddress, seconds: float) -> AsyncIterator
     problem, remedy = f"the statement takes longer than {seconds:g} s", "Ask for less, or join fewer patterns"
     with bolt_errors(place):
         try:
-            async with asyncio.timeout(seconds + _GRACE_S):
-                yield
+            async with (
+                asyncio.timeout(seconds + _GRACE_S),
+                driver.session(database=place.database, default_access_mode=mode) as session,
+                await session.begin_transaction(timeout=seconds) as transaction,
+            ):
+                yield transaction
             return
         except TimeoutError:
             pass
@@ -105,24 +109,12 @@ def _json(value: Any, *, with_ids: bool = False) -> Any:
     return value if value is None or (isinstance(value, str | bool | int | float) and is_finite) else str(value)
 
 
-@contextlib.asynccontextmanager
-async def _transaction(driver: Any, place: BoltAddress, mode: str, seconds: float) -> AsyncIterator[Any]:
-    """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds."""
-    async with (
-        _statement_errors(place, seconds),
-        driver.session(database=place.database, default_access_mode=mode) as session,
-        await session.begin_transaction(timeout=seconds) as transaction,
-    ):
-        yield transaction
-
-
 async def _rows(
     driver: Any,
     place: BoltAddress,
     text: str,
     parameters: Mapping[str, Any],
     limits: QueryLimits,
-    *,
     with_ids: bool = False,
 ) -> QueryRows:
     """Read, in a read transaction that is rolled back."""
@@ -174,10 +166,15 @@ class BoltGraph(graphs.RowsGraph):
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails. Calls wait for one another."""
         async with self._lock:
-            after, ids = graphs.apply_typed(self.rows, operations), dict(self._ids)
+            after, ids, left = graphs.apply_typed(self.rows, operations), dict(self._ids), len(self.rows.nodes)
             async with _transaction(self._driver, self._place, "WRITE", _WRITE_S) as transaction:
                 (standing,) = await (await transaction.run("MATCH (n) RETURN count(n)")).single()
-                self._check_own(standing)
+                if standing != left:  # a task neither takes nor clears what is another's
+                    raise StorageError(
+                        f"the database has {standing} nodes, and this task has left {left}",
+                        subject=self._place.shown,
+                        remedy="Name a database for this task alone, which is empty when it begins; what a task that was killed has left, delete",
+                    )
                 await _write_difference(transaction, self.rows, after, ids)
             self.rows, self._ids = after, {key: ids[key] for key in (*after.nodes, *after.edges)}
 
@@ -185,24 +182,9 @@ class BoltGraph(graphs.RowsGraph):
         """Read, in a read transaction that is rolled back; the server stops it at the limit of time."""
         return await _rows(self._driver, self._place, allowed_cypher(text), {}, limits)
 
-    def _check_own(self, nodes: int) -> None:
-        """Check that the database has as many nodes as this task has left there: a task neither takes nor clears what is another's.
-
-        :raises StorageError: when it has others.
-        """
-        if nodes != len(self.rows.nodes):
-            raise StorageError(
-                f"the database has {nodes} nodes, and this task has left {len(self.rows.nodes)}",
-                subject=self._place.shown,
-                remedy="Name a database for this task alone, which is empty when it begins; what a task that was killed has left, delete",
-            )
-
 
 async def _write_difference(transaction: Any, old: PropertyRows, new: PropertyRows, ids: dict[int, str]) -> None:
-    """Write what differs.
-
-    :param ids: key → ``elementId`` of what stands there; that of new rows is added.
-    """
+    """Write what differs; ``ids`` is key → ``elementId`` of what stands there, and that of new rows is added."""
 
     async def run(text: str, **parameters: Any) -> None:
         await (await transaction.run(text, parameters)).consume()
@@ -223,12 +205,12 @@ async def _write_difference(transaction: Any, old: PropertyRows, new: PropertyRo
 async def _insert(
     transaction: Any,
     rows: Mapping[int, graphs.NodeRow | graphs.EdgeRow],
-    keys: Collection[int],
+    new: set[int],
     ids: dict[int, str],
     create: str,
 ) -> None:
     by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for key in sorted(keys):
+    for key in sorted(new):
         row = rows[key]
         ends = {"source": ids[row.source], "target": ids[row.target]} if isinstance(row, graphs.EdgeRow) else {}
         by_name[row[0]].append({"key": key, **ends, "properties": _lists(row.properties)})
@@ -263,20 +245,16 @@ async def open_bolt_reader(url: str) -> AsyncIterator[BoltReader]:
 class BoltReader:
     """A graph behind Bolt that is only read. :func:`open_bolt_reader` opens it."""
 
+    dialect: CypherDialect = "bolt"
+
     def __init__(self, driver: Any, place: BoltAddress) -> None:
         self._driver = driver
         self._place = place
         self._schema: GraphSchema | None = None
 
-    @property
-    def dialect(self) -> CypherDialect:
-        """That of Neo4j."""
-        return "bolt"
-
     async def schema(self) -> GraphSchema:
-        """Return the types."""
-        if self._schema is None:  # the server goes through the whole graph for it
-            self._schema = await _schema(self)
+        """Return the types; the server goes through the whole graph for them."""
+        self._schema = self._schema or await _schema(self)
         return self._schema
 
     async def read(
@@ -288,12 +266,9 @@ class BoltReader:
         return await _rows(self._driver, self._place, text, values, limits, with_ids=True)
 
 
-_NODES = (
-    "CALL db.schema.nodeTypeProperties() YIELD nodeLabels AS a, propertyName AS b, propertyTypes AS c RETURN a, b, c"
-)
-_RELATIONSHIPS = (
-    "CALL db.schema.relTypeProperties() YIELD relType AS a, propertyName AS b, propertyTypes AS c RETURN a, b, c"
-)
+_COLUMNS = "propertyName AS b, propertyTypes AS c RETURN a, b, c"
+_NODES = f"CALL db.schema.nodeTypeProperties() YIELD nodeLabels AS a, {_COLUMNS}"
+_RELATIONSHIPS = f"CALL db.schema.relTypeProperties() YIELD relType AS a, {_COLUMNS}"
 _PAIRS = "MATCH (a)-[r]->(b) UNWIND labels(a) AS s UNWIND labels(b) AS t RETURN DISTINCT type(r), s, t"
 _KEYS = (
     "SHOW CONSTRAINTS YIELD type, labelsOrTypes, properties WHERE type IN ['UNIQUENESS', 'NODE_KEY'] "
@@ -307,7 +282,6 @@ _TYPES: Mapping[str, schemas.PropertyType] = {
 
 
 async def _schema(graph: BoltReader) -> GraphSchema:
-    """Read the types: the server goes through all nodes and relationships for it."""
     of_nodes, of_relationships = [defaultdict[str, Any](lambda: defaultdict(set)) for _ in range(2)]
     for labels, name, types in await read_rows_of(graph, _NODES):
         for label in labels:
@@ -316,39 +290,37 @@ async def _schema(graph: BoltReader) -> GraphSchema:
         of_relationships[type_[2:-1].replace("``", "`")][name or ""] |= set(types or ())
     keys: dict[str, str] = {}
     with contextlib.suppress(StatementError):  # the user may not see constraints
-        rows = await read_rows_of(graph, _KEYS)
-        keys = {
-            label: properties[0] for label, properties in sorted(rows, key=tuple, reverse=True) if len(properties) == 1
-        }
-    nodes = [
-        schemas.NodeType(name=label, key=keys.get(label, ""), properties=_properties(found))
-        for label, found in sorted(of_nodes.items())
-    ]
+        rows = sorted(await read_rows_of(graph, _KEYS), key=tuple, reverse=True)
+        keys = {label: properties[0] for label, properties in rows if len(properties) == 1}
     pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for type_, source, target in await read_rows_of(graph, _PAIRS):
         pairs[type_].append((source, target))
-    relationships = [
-        schemas.RelationshipType(
-            name=type_,
-            ends=tuple(schemas.RelationshipEnds(source=source, target=target) for source, target in sorted(found)),
-            properties=_properties(of_relationships.get(type_, {})),
-        )
-        for type_, found in sorted(pairs.items())
-    ]
-    return GraphSchema(nodes=tuple(nodes), relationships=tuple(relationships))
+    return GraphSchema(
+        nodes=tuple(
+            schemas.NodeType(name=label, key=keys.get(label, ""), properties=_properties(found))
+            for label, found in sorted(of_nodes.items())
+        ),
+        relationships=tuple(
+            schemas.RelationshipType(
+                name=type_,
+                ends=tuple(schemas.RelationshipEnds(source=source, target=target) for source, target in sorted(found)),
+                properties=_properties(of_relationships.get(type_, {})),
+            )
+            for type_, found in sorted(pairs.items())
+        ),
+    )
 
 
 def _properties(found: Mapping[str, set[str]]) -> tuple[schemas.PropertyKey, ...]:
-    """Return the properties with types of operators; those of others (points, durations) are left out."""
-    typed = [(name, _type(types)) for name, types in sorted(found.items()) if name]
-    return tuple(schemas.PropertyKey(name=name, type=type_) for name, type_ in typed if type_ is not None)
-
-
-def _type(names: set[str]) -> schemas.PropertyType | None:
-    """Return the one type of values; of several the one that holds them all."""
-    kinds = {"list" if name.endswith("Array") else _TYPES.get(name) for name in names}
-    if len(kinds) == 1:
-        return kinds.pop()
-    if None in kinds:
-        return None
-    return "number" if kinds == {"integer", "number"} else "string"
+    """Return the properties with types of operators; those of others (points, durations) are left out. Of several types of values the
+    one that holds them all counts."""
+    typed: list[schemas.PropertyKey] = []
+    for name, types in sorted(found.items()):
+        kinds: set[schemas.PropertyType | None] = {
+            "list" if each.endswith("Array") else _TYPES.get(each) for each in types
+        }
+        several: schemas.PropertyType = "number" if kinds == {"integer", "number"} else "string"
+        kind = kinds.pop() if len(kinds) == 1 else None if None in kinds else several
+        if name and kind is not None:
+            typed.append(schemas.PropertyKey(name=name, type=kind))
+    return tuple(typed)

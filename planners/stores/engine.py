@@ -46,10 +46,7 @@ class EngineProcess:
 
     @classmethod
     async def start(cls) -> EngineProcess:
-        """Start one.
-
-        :raises StorageError: when no process can be started.
-        """
+        """Start one; raises StorageError when no process can be started."""
         from ontology.errors import IsolationError, StorageError
         from planners.calls.sandbox import syscall_filter
 
@@ -59,13 +56,14 @@ class EngineProcess:
         pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         command = [sys.executable, "-I", __file__, program.hex()]
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command, stdin=pipe, stdout=pipe, stderr=null, env={}, limit=_LINE_BYTES
+            return cls(
+                await asyncio.create_subprocess_exec(
+                    *command, stdin=pipe, stdout=pipe, stderr=null, env={}, limit=_LINE_BYTES
+                )
             )
         except OSError as error:
             problem = f"no process can be started for Ladybug: {error.strerror}"
             raise StorageError(problem, subject="ladybug", remedy="Free memory, or allow more processes") from None
-        return cls(process)
 
     @property
     def has_ended(self) -> bool:
@@ -124,13 +122,6 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def _take_filter(program: bytes) -> None:
-    """Take a filter of system calls, for good, where the machine has them."""
-    control = ctypes.CDLL(None, use_errno=True).prctl
-    if program and not control(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS
-        control(22, 2, ctypes.byref(_Program(len(program) // 8, program)), 0, 0)  # PR_SET_SECCOMP
-
-
 class _Ladybug:
     """A database file, open so that nothing can write, and the rows of one query."""
 
@@ -140,6 +131,8 @@ class _Ladybug:
         self._result: Any = None
 
     def answer(self, request: dict[str, Any]) -> str:
+        """Open the database, start a query, or go on with it: rows, up to a number of characters; ``next`` says that there are others, ``cut``
+        that there are more than may be given."""
         if request["do"] == "open":
             self._open(request)
             return "{}"
@@ -151,7 +144,14 @@ class _Ladybug:
             self._identities = self._identities or _Identities(self._database)
             self._columns = self._result.get_column_names()
             self._left = request["most"]
-        return self._next_part()
+        texts, characters = list[str](), 0
+        while self._left and characters < _PART_CHARACTERS and self._result.has_next():
+            rows = self._result.get_n(min(_CHUNK_ROWS, self._left))
+            texts.append(self._identities.rows_text(rows)[1:-1])
+            self._left, characters = self._left - len(rows), characters + len(texts[-1])
+        more = bool(self._result.has_next())
+        head = json.dumps({"columns": self._columns, "next": more and self._left > 0, "cut": more and self._left <= 0})
+        return f'{head[:-1]}, "rows": [{", ".join(texts)}]}}'
 
     def _open(self, request: dict[str, Any]) -> None:
         """Open the database, and bound the memory that may be taken from now on."""
@@ -170,17 +170,6 @@ class _Ladybug:
         if statm.exists():
             most = int(statm.read_text(encoding="utf-8").split()[0]) * resource.getpagesize() + _LADYBUG_BYTES
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-    def _next_part(self) -> str:
-        """Return rows, up to a number of characters; ``next`` says that there are others, ``cut`` that there are more than may be given."""
-        texts, characters = list[str](), 0
-        while self._left and characters < _PART_CHARACTERS and self._result.has_next():
-            rows = self._result.get_n(min(_CHUNK_ROWS, self._left))
-            texts.append(self._identities.rows_text(rows)[1:-1])
-            self._left, characters = self._left - len(rows), characters + len(texts[-1])
-        more = bool(self._result.has_next())
-        head = json.dumps({"columns": self._columns, "next": more and self._left > 0, "cut": more and self._left <= 0})
-        return f'{head[:-1]}, "rows": [{", ".join(texts)}]}}'
 
 
 class _Identities:
@@ -231,10 +220,9 @@ class _Identities:
             wanted |= {_place(value["_SRC"]), _place(value["_DST"])}
         elif isinstance(value, dict) and "_LABEL" not in value:
             if "_NODES" in value and "_RELS" in value and self._mixed:
-                raise RuntimeError(
-                    f"a path cannot be returned here, as types have a property {self._mixed[0]} of different types; "
-                    "return properties of its nodes and relationships"
-                )
+                why = f"as types have a property {self._mixed[0]} of different types"
+                told = "return properties of its nodes and relationships"
+                raise RuntimeError(f"a path cannot be returned here, {why}; {told}")
             self._collect(list(value.values()), wanted)
 
     def _plain(self, value: Any) -> Any:
@@ -278,8 +266,11 @@ def _plain(value: Any) -> object:
 def main() -> None:
     """Answer requests until the input ends."""
     if sys.platform == "linux":  # a query may go on for ever, and no answer of it would be read any more
-        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
-        _take_filter(bytes.fromhex(sys.argv[1]))  # before any thread is started: it holds for those that come
+        control, program = ctypes.CDLL(None, use_errno=True).prctl, bytes.fromhex(sys.argv[1])
+        control(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
+        # The filter of system calls is taken before any thread is started, as it holds for those that come.
+        if program and not control(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS
+            control(22, 2, ctypes.byref(_Program(len(program) // 8, program)), 0, 0)  # PR_SET_SECCOMP
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     engine = _Ladybug()
     for line in sys.stdin:

@@ -64,10 +64,7 @@ _TYPES: Sequence[tuple[str, schemas.PropertyType]] = (
 
 
 def check_ladybug(feature: str) -> None:
-    """Check that the package is there.
-
-    :raises MissingExtraError: when it is not.
-    """
+    """Check that the package is there; raises MissingExtraError when it is not."""
     if importlib.util.find_spec("ladybug") is None:
         raise MissingExtraError(feature, extra="ladybug")
 
@@ -107,22 +104,16 @@ async def open_ladybug_reader(path: Path) -> AsyncIterator[LadybugReader]:
 class LadybugReader:
     """A graph in a file. :func:`open_ladybug_reader` opens it."""
 
+    dialect: CypherDialect = "ladybug"
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._slots = asyncio.Semaphore(_PROCESSES)
         self._idle: list[EngineProcess] = []
         self._schema: GraphSchema | None = None
 
-    @property
-    def dialect(self) -> CypherDialect:
-        """That of Ladybug."""
-        return "ladybug"
-
     async def open(self) -> None:
-        """Start a process.
-
-        :raises StorageError: when the file is no database that can be read.
-        """
+        """Start a process; raises StorageError when the file is no database that can be read."""
         self._idle.append(await self._take())
 
     async def close(self) -> None:
@@ -133,8 +124,7 @@ class LadybugReader:
 
     async def schema(self) -> GraphSchema:
         """Return the types."""
-        if self._schema is None:
-            self._schema = await _schema(self)
+        self._schema = self._schema or await _schema(self)
         return self._schema
 
     async def read(
@@ -170,10 +160,8 @@ class LadybugReader:
             await self._ask(process, {"do": "open", "path": str(self._path), **sizes}, _OWN_S)
         except (StatementError, StorageError) as error:
             await process.end()
-            problem, remedy = (
-                error.problem,
-                "Check that it is a complete file that Ladybug 0.22 wrote, or build it again",
-            )
+            problem = error.problem
+            remedy = "Check that it is a complete file that Ladybug 0.22 wrote, or build it again"
             if "lock" in problem.lower():
                 problem = "another process holds the database open for writing"
                 remedy = "End that process, or read a copy of the file"
@@ -218,10 +206,8 @@ async def _schema(graph: LadybugReader) -> GraphSchema:
         elif kind == "REL":
             ends = "RETURN `source table name`, `destination table name`"
             pairs = await read_rows_of(graph, f"CALL show_connection({quoted_text(name)}) {ends}")
+            joined = tuple(schemas.RelationshipEnds(source=one, target=two) for one, two in sorted(pairs, key=tuple))
             properties = _properties(await read_rows_of(graph, info))
-            joined = tuple(
-                schemas.RelationshipEnds(source=each[0], target=each[1]) for each in sorted(pairs, key=tuple)
-            )
             relationships.append(schemas.RelationshipType(name=name, ends=joined, properties=properties))
     return GraphSchema(nodes=tuple(sorted(nodes, key=lambda node: node.name)), relationships=tuple(relationships))
 
@@ -335,16 +321,15 @@ def load_graph(path: Path, nodes: Iterable[NodeTable], relationships: Iterable[R
                 os.fsync(file.fileno())
             aside.replace(path)
     except (OSError, RuntimeError) as error:
-        raise StorageError(
-            f"the Ladybug database cannot be written: {str(error).strip().rstrip('.')}",
-            subject=str(path),
-            remedy="Check that its folder is writable and has room",
-        ) from None
+        problem = f"the Ladybug database cannot be written: {str(error).strip().rstrip('.')}"
+        remedy = "Check that its folder is writable and has room"
+        raise StorageError(problem, subject=str(path), remedy=remedy) from None
 
 
 def _build(path: Path, nodes: Sequence[NodeTable], relationships: Iterable[Sequence[RelationshipTable]]) -> None:
     import ladybug
 
+    known = {node.type for node in nodes}
     with (
         ladybug.Database(str(path), buffer_pool_size=_BUFFER_BYTES, max_db_size=_DATABASE_BYTES) as database,
         ladybug.Connection(database) as connection,
@@ -354,27 +339,22 @@ def _build(path: Path, nodes: Sequence[NodeTable], relationships: Iterable[Seque
             with _engine_errors(node, path):
                 connection.execute(f"CREATE NODE TABLE {quoted_name(node.type)} ({', '.join(columns)})")
                 _copy(connection, [node], path, "")
-        for tables in relationships:
-            _add_relationships(connection, tables, {node.type for node in nodes}, path)
+        for first, *rest in relationships:
+            by_ends = defaultdict[tuple[str, str], list[RelationshipTable]](list)
+            for each in (first, *rest):
+                if unknown := [end for end in (each.source_type, each.target_type) if end not in known]:
+                    raise _fault(_source(each), f"there are no nodes of type {unknown[0]}", "dangling-type")
+                if each.columns != first.columns:
+                    raise _fault(_source(each), "tables of one type have different columns", "wrong-columns")
+                by_ends[each.source_type, each.target_type].append(each)
+            pairs = [f"FROM {quoted_name(source)} TO {quoted_name(target)}" for source, target in by_ends]
+            columns = [*pairs, *_column_texts(first)]
+            with _engine_errors(first, path):
+                connection.execute(f"CREATE REL TABLE {quoted_name(first.type)} ({', '.join(columns)})")
+            for (source, target), given in by_ends.items():
+                with _engine_errors(given[0], path):
+                    _copy(connection, given, path, f"from={quoted_text(source)}, to={quoted_text(target)}, ")
         connection.execute("CHECKPOINT")
-
-
-def _add_relationships(connection: Any, tables: Sequence[RelationshipTable], known: set[str], database: Path) -> None:
-    by_ends: dict[tuple[str, str], list[RelationshipTable]] = defaultdict(list)
-    for each in tables:
-        for end in (each.source_type, each.target_type):
-            if end not in known:
-                raise _fault(_source(each), f"there are no nodes of type {end}", "dangling-type")
-        if each.columns != tables[0].columns:
-            raise _fault(_source(each), "tables of one type have different columns", "wrong-columns")
-        by_ends[each.source_type, each.target_type].append(each)
-    name = quoted_name(tables[0].type)
-    pairs = [f"FROM {quoted_name(source)} TO {quoted_name(target)}" for source, target in by_ends]
-    with _engine_errors(tables[0], database):
-        connection.execute(f"CREATE REL TABLE {name} ({', '.join([*pairs, *_column_texts(tables[0])])})")
-    for (source, target), given in by_ends.items():
-        with _engine_errors(given[0], database):
-            _copy(connection, given, database, f"from={quoted_text(source)}, to={quoted_text(target)}, ")
 
 
 def _column_texts(table: _Table) -> list[str]:
@@ -389,9 +369,11 @@ def _copy(connection: Any, tables: Sequence[_Table], database: Path, ends: str) 
         file = database.with_name(f"{len(files)}.csv")
         if table.file is not None:
             file.symlink_to(table.file.resolve())
-        elif not _write_csv(file, table.rows):
+            files.append(file)
             continue
-        files.append(file)
+        with file.open("w", encoding="utf-8", errors="replace", newline="") as rows:
+            rows.writelines(",".join(map(_cell, row)) + "\n" for row in table.rows)
+        files += [file] if file.stat().st_size else []
     options = _COPY.format(header="false" if tables[0].file is None else "true")
     if files:
         listed = ", ".join(quoted_text(str(file)) for file in files)
@@ -400,21 +382,10 @@ def _copy(connection: Any, tables: Sequence[_Table], database: Path, ends: str) 
         file.unlink()
 
 
-def _write_csv(path: Path, rows: Iterable[Sequence[object]]) -> bool:
-    """Write rows as the CSV that Ladybug copies, text in quotes and nothing at all for no value; say whether there are any."""
-    has_rows = False
-    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
-        for row in rows:
-            has_rows = True
-            file.write(",".join(map(_cell, row)) + "\n")
-    return has_rows
-
-
 def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool | int | float):
-        return str(value)
+    """A value in the CSV that Ladybug copies: text in quotes, and nothing at all for no value."""
+    if value is None or isinstance(value, bool | int | float):
+        return "" if value is None else str(value)
     return '"' + str(value).replace('"', '""') + '"'
 
 
@@ -467,10 +438,7 @@ class _Column(NamedTuple):
 
 
 def csv_tables(folder: Path) -> tuple[list[NodeTable], list[RelationshipTable]]:
-    """Return the tables of a folder.
-
-    :raises DocumentError: when there is no file of nodes, or a header is at fault.
-    """
+    """Return the tables of a folder; raises DocumentError when there is no file of nodes, or a header is at fault."""
     nodes: list[NodeTable] = []
     relationships: list[RelationshipTable] = []
     for path in sorted(folder.glob("*.csv")):

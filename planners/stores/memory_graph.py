@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from ontology.errors import StatementError
-from planners.calls.sandbox import Sandbox, SandboxResult
+from planners.calls.sandbox import Sandbox
 from planners.stores import property_graph as graphs
 from planners.stores.property_graph import GraphState, QueryLimits, QueryRows
 
@@ -74,17 +74,16 @@ class MemoryGraph(graphs.RowsGraph):
         self._sandbox = sandbox
 
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
-        """Run Python that sets ``result``: a value, a list of values, of rows or of dictionaries with equal keys."""
+        """Run Python that sets ``result``: a value, a list of values, of rows or of dictionaries with equal keys.
+
+        Dictionaries with equal keys have these as columns, lists of one length numbers.
+        """
         if self._sandbox is None:
             raise StatementError("no sandbox runs Python for this graph", remedy="Open the graph with a sandbox")
         graphs.check_characters(text, "the code")
-        ended = await self._sandbox.run(_PROGRAM, stdin=self._request(text, limits))
-        return _result_rows(_result(ended), limits.rows)
-
-    def _request(self, code: str, limits: QueryLimits) -> bytes:
         names = {key: f"n{at}" for at, key in enumerate(self.rows.nodes, 1)}
         request = {
-            "code": code,
+            "code": text,
             "most": limits.rows,
             "seconds": limits.seconds,
             "nodes": [[names[key], _attributes("label", *row)] for key, row in self.rows.nodes.items()],
@@ -93,40 +92,32 @@ class MemoryGraph(graphs.RowsGraph):
                 for kind, source, target, properties in self.rows.edges.values()
             ],
         }
-        return json.dumps(request).encode()
+        ended = await self._sandbox.run(_PROGRAM, stdin=json.dumps(request).encode())
+        if ended.ended != "ok":
+            raise _fault(f"the code ended by {ended.ended}: {ended.stderr.strip()[-_ERROR_CHARACTERS:]}".rstrip(": "))
+        try:
+            reply = json.loads(ended.stdout, parse_constant=lambda name: str(float(name)))
+        except (ValueError, RecursionError):  # code can write there what it likes
+            reply = None
+        if not isinstance(reply, dict):
+            raise _fault("the code wrote over the answer of its own run")
+        if "fault" in reply:
+            raise _fault(str(reply["fault"])[-_ERROR_CHARACTERS:])
+        result = reply.get("result")
+        items: list[Any] = result if isinstance(result, list) else [result]
+        first, cut, items = items[0] if items else None, len(items) > limits.rows, items[: limits.rows]
+        columns: tuple[str, ...] = ("result",)
+        rows = [(item,) for item in items]
+        if isinstance(first, dict) and all(isinstance(item, dict) and list(item) == list(first) for item in items):
+            columns, rows = tuple(first), [tuple(item.values()) for item in items]
+        elif isinstance(first, list) and all(isinstance(item, list) and len(item) == len(first) for item in items):
+            columns, rows = tuple(f"result{at}" for at in range(1, len(first) + 1)), [tuple(item) for item in items]
+        return QueryRows(columns=columns, rows=tuple(rows), cut=cut)
 
 
 def _attributes(own: str, name: str, properties: graphs.Properties) -> dict[str, object]:
     renamed = {f"{key}_" if re.fullmatch(f"{own}_*", key) else key: value for key, value in properties.items()}
     return {own: name, **renamed}
-
-
-def _result(ended: SandboxResult) -> object:
-    if ended.ended != "ok":
-        raise _fault(f"the code ended by {ended.ended}: {ended.stderr.strip()[-_ERROR_CHARACTERS:]}".rstrip(": "))
-    try:
-        reply = json.loads(ended.stdout, parse_constant=lambda name: str(float(name)))
-    except (ValueError, RecursionError):  # code can write there what it likes
-        reply = None
-    if not isinstance(reply, dict):
-        raise _fault("the code wrote over the answer of its own run")
-    if "fault" in reply:
-        raise _fault(str(reply["fault"])[-_ERROR_CHARACTERS:])
-    return reply.get("result")
-
-
-def _result_rows(result: object, most: int) -> QueryRows:
-    """Return the result of a query as rows: dictionaries with equal keys have these as columns, lists of one length numbers."""
-    items: list[Any] = result if isinstance(result, list) else [result]
-    first, cut = items[0] if items else None, len(items) > most
-    items = items[:most]
-    columns: tuple[str, ...] = ("result",)
-    rows = [(item,) for item in items]
-    if isinstance(first, dict) and all(isinstance(item, dict) and list(item) == list(first) for item in items):
-        columns, rows = tuple(first), [tuple(item.values()) for item in items]
-    elif isinstance(first, list) and all(isinstance(item, list) and len(item) == len(first) for item in items):
-        columns, rows = tuple(f"result{at + 1}" for at in range(len(first))), [tuple(item) for item in items]
-    return QueryRows(columns=columns, rows=tuple(rows), cut=cut)
 
 
 def _fault(problem: str) -> StatementError:

@@ -11,6 +11,7 @@ import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from ontology.errors import StatementError
@@ -171,22 +172,18 @@ def _checked_name(name: object, what: str) -> str:
 
 
 def checked_properties(properties: Mapping[str, object]) -> dict[str, Value]:
-    """Return properties in the order of their names, without those that are None.
+    """Return properties in the order of their names, without those that are None: lists as tuples, -0.0 as 0.0.
 
-    :raises StatementError: when a name or a value is none that stores keep.
+    :raises StatementError: when a name is none, or a value is no scalar or list of scalars of one type, or too large.
     """
     return {
-        _checked_name(name, "the name of a property"): checked_value(value, name)
+        _checked_name(name, "the name of a property"): _checked_value(value, name)
         for name, value in sorted(properties.items(), key=lambda item: str(item[0]))
         if value is not None
     }
 
 
-def checked_value(value: object, name: str) -> Value:
-    """Return a value as stores keep it: lists as tuples, -0.0 as 0.0.
-
-    :raises StatementError: when it is no scalar or list of scalars of one type, or too large.
-    """
+def _checked_value(value: object, name: str) -> Value:
     if not isinstance(value, list | tuple):
         return _checked_scalar(value, name)
     if len(value) > MAX_LIST:
@@ -274,16 +271,11 @@ class PropertyRows:
     edges: dict[int, EdgeRow] = field(default_factory=dict)
     next_key: int = 1
 
-    def copy(self) -> PropertyRows:
-        """Return a copy that shares the rows."""
-        return replace(self, nodes=dict(self.nodes), edges=dict(self.edges))
-
     def matching(self, node: NodeRef) -> list[int]:
         """Return the keys of the nodes that match, in their order."""
         label, wanted = _checked_name(node.label, "a label"), checked_properties(node.key)
-        return [
-            key for key, row in self.nodes.items() if row.label == label and _has_properties(row.properties, wanted)
-        ]
+        alike = ((key, row.properties) for key, row in self.nodes.items() if row.label == label)
+        return [key for key, properties in alike if _has_properties(properties, wanted)]
 
     def add_node(self, label: object, properties: Mapping[str, object]) -> int:
         """Check and insert a node, and return its key."""
@@ -320,82 +312,63 @@ class PropertyRows:
             joined[edge.source].append((0, kind, own[edge.target]))
             joined[edge.target].append((1, kind, own[edge.source]))
         place = {key: at for at, key in enumerate(sorted(own, key=lambda key: (own[key], sorted(joined[key]))), 1)}
-
-        def order(edge: EdgeRow) -> tuple[object, ...]:
-            return place[edge.source], edge.type, _properties_key(edge.properties), place[edge.target]
-
-        nodes = [
-            GraphNode(id=f"n{at}", label=self.nodes[key].label, properties=self.nodes[key].properties)
-            for key, at in place.items()
-        ]
-        edges = [
-            GraphEdge(
-                type=row.type, source=f"n{place[row.source]}", target=f"n{place[row.target]}", properties=row.properties
-            )
-            for row in sorted(self.edges.values(), key=order)
-        ]
-        return GraphState(nodes=tuple(nodes), edges=tuple(edges))
+        nodes = ((f"n{at}", self.nodes[key]) for key, at in place.items())
+        edges = sorted(
+            self.edges.values(),
+            key=lambda row: (place[row.source], row.type, _properties_key(row.properties), place[row.target]),
+        )
+        ends = ((row, f"n{place[row.source]}", f"n{place[row.target]}") for row in edges)
+        return GraphState(
+            nodes=tuple(GraphNode(id=name, label=row.label, properties=row.properties) for name, row in nodes),
+            edges=tuple(
+                GraphEdge(type=row.type, source=source, target=target, properties=row.properties)
+                for row, source, target in ends
+            ),
+        )
 
 
 def state_rows(state: GraphState) -> PropertyRows:
-    """Return a state as rows.
-
-    :raises StatementError: when it holds what stores do not keep.
-    """
+    """Return a state as rows; raises StatementError when it holds what stores do not keep."""
     rows = PropertyRows()
     rows.add_state(state)
     return rows
 
 
 def apply_typed(rows: PropertyRows, operations: Sequence[Operation]) -> PropertyRows:
-    """Return a graph after operations in their order.
+    """Return a graph after operations in their order; it shares rows with the one before.
 
     :raises StatementError: when one holds what stores do not keep.
     """
-    after = rows.copy()
+    after = replace(rows, nodes=dict(rows.nodes), edges=dict(rows.edges))
     for operation in operations:
         match operation:
             case InsertNode():
                 after.add_node(operation.label, operation.properties)
             case MergeNode():
-                _merge_node(after, operation)
+                properties, found = checked_properties(operation.properties), after.matching(operation.node)
+                for key in found:
+                    label, old = after.nodes[key]
+                    after.nodes[key] = NodeRow(label, dict(sorted({**old, **properties}.items())))
+                if not found:
+                    after.add_node(operation.node.label, {**operation.node.key, **properties})
             case MergeEdge():
-                _merge_edge(after, operation)
+                kind, properties = _checked_name(operation.type, "a type"), checked_properties(operation.properties)
+                pairs = product(after.matching(operation.source), after.matching(operation.target))
+                alike = (edge for edge in after.edges.values() if edge.type == kind)
+                standing = {
+                    (edge.source, edge.target) for edge in alike if _has_properties(edge.properties, properties)
+                }
+                for source, target in pairs:
+                    if (source, target) not in standing:
+                        after.add_edge(kind, source, target, properties)
             case ReplaceGraph():
                 after = PropertyRows(next_key=after.next_key)
                 after.add_state(operation.state)
     return after
 
 
-def _merge_node(rows: PropertyRows, operation: MergeNode) -> None:
-    properties = checked_properties(operation.properties)
-    found = rows.matching(operation.node)
-    for key in found:
-        label, old = rows.nodes[key]
-        rows.nodes[key] = NodeRow(label, dict(sorted({**old, **properties}.items())))
-    if not found:
-        rows.add_node(operation.node.label, {**operation.node.key, **properties})
-
-
-def _merge_edge(rows: PropertyRows, operation: MergeEdge) -> None:
-    kind, properties = _checked_name(operation.type, "a type"), checked_properties(operation.properties)
-    sources, targets = rows.matching(operation.source), rows.matching(operation.target)
-    standing = {
-        (row.source, row.target)
-        for row in rows.edges.values()
-        if row.type == kind and _has_properties(row.properties, properties)
-    }
-    for source in sources:
-        for target in targets:
-            if (source, target) not in standing:
-                rows.add_edge(kind, source, target, properties)
-
-
 class RowsGraph:
-    """A graph whose rows stand in this process, as typed operations change them: what all stores of tasks are made of.
-
-    :param state: what it holds at the beginning.
-    """
+    """A graph whose rows stand in this process, as typed operations change them: what all stores of tasks are made of."""
 
     def __init__(self, state: GraphState | None = None) -> None:
         self.rows = state_rows(state or GraphState())
@@ -473,10 +446,15 @@ def merge_duplicates(state: GraphState) -> NoiseRemoval:
     """
     kept: dict[object, str] = {}
     merged: dict[str, str] = {}
+
+    def plain(text: str) -> str:
+        """A text without case, repeated spaces, and signs around it."""
+        return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip("\"'“”‘’.,;:!? ")
+
     for node in state.nodes:
-        properties = sorted(node.properties.items())
         key = tuple(
-            (name, _plain(value) if isinstance(value, str) else _value_key(value)) for name, value in properties
+            (name, plain(value) if isinstance(value, str) else _value_key(value))
+            for name, value in sorted(node.properties.items())
         )
         first = kept.setdefault((node.label, key), node.id) if key else node.id
         if first != node.id:
@@ -494,9 +472,3 @@ def merge_duplicates(state: GraphState) -> NoiseRemoval:
     left = GraphState(nodes=tuple(node for node in state.nodes if node.id not in merged), edges=tuple(edges))
     removed = tuple(node for node in state.nodes if node.id in merged)
     return NoiseRemoval(after=state_rows(left).state(), removed=removed, merged=merged)
-
-
-def _plain(text: str) -> str:
-    """Return a text without case, repeated spaces, and signs around it."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(folded.split()).strip("\"'“”‘’.,;:!? ")

@@ -17,13 +17,13 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import quote, unquote
 
 from ontology.errors import MissingExtraError, StatementError
 from planners.calls.sandbox import Sandbox
 from planners.stores import property_graph as graphs
-from planners.stores.property_graph import PropertyRows, QueryLimits, QueryRows, Value
+from planners.stores.property_graph import PropertyRows, QueryLimits, QueryRows
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -75,11 +75,7 @@ sys.stdout.write(json.dumps(answer))
 
 
 class RdfGraph(graphs.RowsGraph):
-    """A graph of triples.
-
-    :param sandbox: where queries run.
-    :raises MissingExtraError: when pyoxigraph is not installed.
-    """
+    """A graph of triples; queries run in ``sandbox``. Raises MissingExtraError when pyoxigraph is not installed."""
 
     language: graphs.Language = "sparql"
 
@@ -94,12 +90,8 @@ class RdfGraph(graphs.RowsGraph):
         graphs.check_characters(text, "the SPARQL query")
         rows = self.rows
         prefixes = "".join(f"PREFIX {name}: <{address}>\n" for name, address in _PREFIXES.items())
-        request = {
-            "triples": "".join(sorted(_triples(rows))),
-            "text": prefixes + text,
-            "most": limits.rows + 1,
-            "seconds": limits.seconds,
-        }
+        triples = "".join(sorted(_triples(rows)))
+        request = {"triples": triples, "text": prefixes + text, "most": limits.rows + 1, "seconds": limits.seconds}
         ended = await self._sandbox.run(_PROGRAM, stdin=json.dumps(request).encode())
         if ended.ended in ("killed", "timeout"):
             problem = f"it takes longer than {limits.seconds:g} s, or more memory than is allowed"
@@ -122,24 +114,26 @@ class RdfGraph(graphs.RowsGraph):
 
 def _triples(rows: PropertyRows) -> Iterator[str]:
     """Yield the triples of a graph, N-Triples with their ends of lines; one between two nodes may come twice."""
+
+    def described(key: int, properties: graphs.Properties) -> Iterator[str]:
+        for name, value in properties.items():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            escaped = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
+            datatype = "" if isinstance(value, str) else f"^^<{_KINDS[type(value)]}>"
+            yield f'{_resource(key)} {_name(name)} "{escaped}"{datatype} .\n'
+
     for key, node in rows.nodes.items():
         yield f"{_resource(key)} <{RDF}type> {_name(node.label)} .\n"
-        yield from _described(key, node.properties)
+        yield from described(key, node.properties)
     parallel = Counter(edge[:3] for edge in rows.edges.values())
-    for ends in parallel:
-        kind, source, target = ends
+    for kind, source, target in parallel:
         yield f"{_resource(source)} {_name(kind)} {_resource(target)} .\n"
     for key, edge in rows.edges.items():
         if parallel[edge[:3]] > 1 or edge.properties:
-            yield from _described(key, edge.properties)
+            yield from described(key, edge.properties)
             parts = {"source": _resource(edge.source), "type": _name(edge.type), "target": _resource(edge.target)}
             for part, end in parts.items():
                 yield f"{_resource(key)} <{EDGES}{part}> {end} .\n"
-
-
-def _described(key: int, properties: graphs.Properties) -> Iterator[str]:
-    for name, value in properties.items():
-        yield f"{_resource(key)} {_name(name)} {_literal(value)} .\n"
 
 
 def _resource(key: int) -> str:
@@ -148,12 +142,6 @@ def _resource(key: int) -> str:
 
 def _name(name: str) -> str:
     return f"<{NAMES}{''.join(c if c.isalnum() or c in '_-' else quote(c, safe='') for c in name)}>"
-
-
-def _literal(value: Value) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    escaped = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
-    return f'"{escaped}"' if isinstance(value, str) else f'"{escaped}"^^<{_KINDS[type(value)]}>'
 
 
 def _shown(term: Sequence[str] | None, rows: PropertyRows) -> object:
@@ -165,10 +153,10 @@ def _shown(term: Sequence[str] | None, rows: PropertyRows) -> object:
         return _value(value, datatype)
     if value.startswith(_RESOURCES):
         key = int(value.removeprefix(_RESOURCES))
-        if node := rows.nodes.get(key):
-            return {"label": node.label, "properties": _lists(node.properties)}
-        edge = rows.edges[key]
-        return {"type": edge.type, "properties": _lists(edge.properties)}
+        own = {"label": rows.nodes[key].label} if key in rows.nodes else {"type": rows.edges[key].type}
+        properties = (rows.nodes[key] if key in rows.nodes else rows.edges[key]).properties
+        lists = {name: list(each) if isinstance(each, tuple) else each for name, each in properties.items()}
+        return {**own, "properties": lists}
     return unquote(value.removeprefix(NAMES)) if value.startswith(NAMES) else value
 
 
@@ -187,10 +175,6 @@ def _value(text: str, datatype: str) -> object:
     except (ValueError, RecursionError):  # of a type that it does not keep
         pass
     return text
-
-
-def _lists(properties: Mapping[str, Value]) -> dict[str, object]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in properties.items()}
 
 
 def _fault(problem: str, remedy: str) -> StatementError:

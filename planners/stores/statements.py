@@ -119,10 +119,7 @@ def _cypher(problem: str, remedy: str) -> StatementError:
 
 
 def _tokens(text: str) -> list[StatementToken]:
-    """Return the tokens of a text, without comments.
-
-    :raises StatementError: when it is too long, a bracket has no other, or what stands there has no place in Cypher.
-    """
+    """Return the tokens of a text, without comments."""
     if len(text) > MAX_STATEMENT:
         raise _cypher(f"the statement has more than {MAX_STATEMENT:,} characters", "Split it")
     check_characters(text, "the Cypher statement")
@@ -135,7 +132,17 @@ def _tokens(text: str) -> list[StatementToken]:
     while at < len(text):
         match = _CYPHER.match(text, at)
         if match is None:
-            raise _unreadable(text, at)
+            if text[at] in "'\"`":
+                problem, remedy = (
+                    f"a quote {text[at]} is not closed",
+                    "Close it; write a quote in a string as \\' or \\\"",
+                )
+            elif text.startswith("/*", at):
+                problem, remedy = "a comment is not closed", "Leave comments out"
+            else:
+                problem = f"the character {text[at]!r} at {at} has no place in Cypher"
+                remedy = "Unequal is <>" if text[at] == "!" else "Leave it out; write odd names in backticks"
+            raise _cypher(problem, remedy)
         kind, token, at = match.lastgroup, match[0], match.end()
         if kind == "space":
             continue
@@ -150,15 +157,6 @@ def _tokens(text: str) -> list[StatementToken]:
     if opened:
         raise _cypher(f"a bracket {opened[-1]} is not closed", "Write brackets in pairs")
     return tokens
-
-
-def _unreadable(text: str, at: int) -> StatementError:
-    if text[at] in "'\"`":
-        return _cypher(f"a quote {text[at]} is not closed", "Close it; write a quote in a string as \\' or \\\"")
-    if text.startswith("/*", at):
-        return _cypher("a comment is not closed", "Leave comments out")
-    remedy = "Unequal is <>" if text[at] == "!" else "Leave it out; write odd names in backticks"
-    return _cypher(f"the character {text[at]!r} at {at} has no place in Cypher", remedy)
 
 
 def allowed_cypher(text: str) -> str:
@@ -181,29 +179,23 @@ def allowed_cypher(text: str) -> str:
         run = run + 1 if token.word in ("NOT", "CASE") or token.symbol("-", "+") else 0
         if run > _MAX_PREFIXES:
             raise _cypher(f"more than {_MAX_PREFIXES} NOT or signs stand in a row", "Leave them out")
-        _check_cypher_token(tokens, at)
+        is_free, before = not _is_name_place(tokens, at), tokens[at - 1] if at else None
+        if token.symbol(";"):
+            raise _cypher("several statements stand in one text", "Give them one by one")
+        if is_free and token.word in REFUSED:
+            problem = f"{token.word} changes the graph or leaves it, and this is a query"
+            raise _cypher(problem, f"Read with MATCH and RETURN; quote a name as `{token.text}`")
+        if before and _is_operand(tokens, at) and (_is_operand(tokens, at - 1) or before.symbol(")", "]", "}")):
+            raise _cypher(f"{token.text[:40]!r} cannot follow {before.text[:40]!r}", "Use clauses of openCypher")
+        if token.is_name and _next_is(tokens, at, "(") and not (is_free and token.word in _WORDS):
+            _check_function(tokens, at)
+        if token.symbol(":") and at >= 2 and tokens[at - 1].is_name and tokens[at - 2].symbol(":"):
+            # (n:A:B) means all of them to one engine, and any of them to another.
+            raise _cypher("a node has one label", "Use :A or, to match any of several, :A|B")
     return "".join(
         (" " if at and token.start > tokens[at - 1].end else "") + text[token.start : token.end]
         for at, token in enumerate(tokens)
     )
-
-
-def _check_cypher_token(tokens: Tokens, at: int) -> None:
-    token = tokens[at]
-    is_free = not _is_name_place(tokens, at)
-    if token.symbol(";"):
-        raise _cypher("several statements stand in one text", "Give them one by one")
-    if is_free and token.word in REFUSED:
-        problem = f"{token.word} changes the graph or leaves it, and this is a query"
-        raise _cypher(problem, f"Read with MATCH and RETURN; quote a name as `{token.text}`")
-    if at and _is_operand(tokens, at) and (_is_operand(tokens, at - 1) or tokens[at - 1].symbol(")", "]", "}")):
-        problem = f"{token.text[:40]!r} cannot follow {tokens[at - 1].text[:40]!r}"
-        raise _cypher(problem, "Use clauses of openCypher")
-    if token.is_name and _next_is(tokens, at, "(") and not (is_free and token.word in _WORDS):
-        _check_function(tokens, at)
-    if token.symbol(":") and at >= 2 and tokens[at - 1].is_name and tokens[at - 2].symbol(":"):
-        # (n:A:B) means all of them to one engine, and any of them to another.
-        raise _cypher("a node has one label", "Use :A or, to match any of several, :A|B")
 
 
 def _is_name_place(tokens: Tokens, at: int) -> bool:

@@ -23,8 +23,7 @@ from planners.calls.tool_finder import Finder, JoinedFinder, ToolFinder
 from planners.calls.untrusted import FenceMarks
 from planners.journal.recorded import header_of
 from planners.journal.run_journal import RunJournal
-from planners.kgot.kgot_settings import MODEL_RETRIES, KgotSettings
-from planners.kgot.kgot_task import KgotTask
+from planners.kgot.kgot_task import MODEL_RETRIES, KgotSettings, KgotTask
 from planners.kgot.recorded_run import RunHeader, SolveParts
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import FILE_TOOLS, ToolModels, standard_tools

@@ -104,10 +104,7 @@ class CypherText:
         return f"${name}"
 
     def name(self, name: str) -> str:
-        """Return a label, a type or the name of a property, quoted.
-
-        :raises InvalidArgumentError: when the schema has no such name: nothing else becomes part of a text.
-        """
+        """Return a label, a type or the name of a property, quoted; raises InvalidArgumentError when the schema has no such name."""
         if name not in self._known:
             raise InvalidArgumentError("the schema has no such name", subject=name[:100])
         return quoted_name(name, self._dialect)
@@ -169,15 +166,11 @@ class CypherText:
     def choose(self, variable: str, type_: NodeType | None, ids: Sequence[str]) -> str:
         """Begin with the nodes of these ids; Ladybug finds those of one label by their key, and only OPTIONAL MATCH then starts from them.
 
-        :returns: the word that the next pattern from them begins with, MATCH or OPTIONAL MATCH: after the latter, rows without an end
-            are to be dropped.
+        :returns: the word that the next pattern begins with, MATCH or OPTIONAL MATCH: after it, rows without an end are to be dropped.
         """
-        if self._is_bolt:
-            self.add(f"MATCH {self.node(variable, (type_,) if type_ else ())}")
-            self.where([self.one_of_ids(variable, (), ids)])
-            return "MATCH"
         types = [type_] if type_ else self.schema.nodes
-        found = {each: keys for each in types if (keys := _with_prefix(ids, f"{each.name}:"))}
+        of_type = {} if self._is_bolt else {each: _with_prefix(ids, f"{each.name}:") for each in types}
+        found = {each: keys for each, keys in of_type.items() if keys}
         if len(found) == 1:
             ((only, keys),) = found.items()
             is_integer = any(each.name == only.key and each.type == "integer" for each in only.properties)
@@ -185,12 +178,12 @@ class CypherText:
             self.add(f"UNWIND {self.parameter(tuple(map(int, shown) if is_integer else shown))} AS k0")
             self.add(f"MATCH ({variable}:{self.name(only.name)} {{{self.name(only.key)}: k0}})")
             return "OPTIONAL MATCH"
-        if len(ids) > _MOST_SCANNED:
+        if len(ids) > _MOST_SCANNED and not self._is_bolt:
             problem = f"it has {len(ids):,} nodes of several types"
             raise InvalidArgumentError(problem, subject="the result", remedy="Name one of its types with the handle")
         self.add(f"MATCH {self.node(variable, (type_,) if type_ else ())}")
         self.where([self.one_of_ids(variable, types, ids)])
-        return "OPTIONAL MATCH"
+        return "MATCH" if self._is_bolt else "OPTIONAL MATCH"
 
     def parts_of_ids(self, ids: Sequence[str]) -> list[tuple[tuple[NodeType, ...], tuple[str, ...]]]:
         """Return ids in parts that :meth:`choose` is fast with, each with the types that its nodes may be of."""

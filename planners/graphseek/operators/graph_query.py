@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ontology.errors import StatementError
 from planners.graphseek.operators.cypher_text import Compiled, CypherText
 from planners.graphseek.operators.operator import Arguments, OperatorContext, OperatorFault, nearest_hint
-from planners.graphseek.operators.pattern import (
-    Aggregation,
-    Filter,
-    Reach,
-    aggregation_text,
-    resolve_nodes,
-    steps_of,
-)
+from planners.graphseek.operators.pattern import Aggregation, Filter, Reach, aggregation_text, resolve_nodes, steps_of
 from planners.graphseek.results import Cell, ColumnType, Result, ResultColumn
 from planners.stores.graph_schema import RelationshipType
 from planners.stores.property_graph import QueryLimits
@@ -39,20 +31,14 @@ async def fetch_rows(context: OperatorContext, compiled: Compiled, *, most: int)
     """Return the rows of a query, and whether there were more."""
     context.ran(compiled)
     limits = QueryLimits(rows=most + 1, seconds=context.seconds)
-    with _faults():
-        found = await context.graph.read(compiled.text, compiled.parameters, limits)
-    return list(found.rows[:most]), found.cut or len(found.rows) > most
-
-
-@contextlib.contextmanager
-def _faults() -> Iterator[None]:
     try:
-        yield
+        found = await context.graph.read(compiled.text, compiled.parameters, limits)
     except StatementError as error:
         if "longer than" in error.problem:
             hint = "Ask for less: add filters or types, fewer hops, or start from fewer nodes"
             raise OperatorFault("timeout", error.problem, hint) from error
         raise OperatorFault("engine", error.problem, "Use other arguments, or another operator") from error
+    return list(found.rows[:most]), found.cut or len(found.rows) > most
 
 
 async def run_query(

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from ontology.errors import InvalidArgumentError
@@ -50,9 +50,7 @@ class OperatorFault(Exception):  # the paper's word for what comes back to the p
 
     def __init__(self, kind: FaultKind, problem: str, hint: str) -> None:
         super().__init__(f"{problem}. {hint}")
-        self.kind = kind
-        self.problem = problem
-        self.hint = hint
+        self.kind, self.problem, self.hint = kind, problem, hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,13 +159,9 @@ def operator(
         return {name: schema for name, schema in called.items() if schema is not None}
 
     def made(runs: Callable[[Arguments, OperatorContext], Awaitable[Result]]) -> TypedOperator:
-        return TypedOperator(
-            name=runs.__name__.rstrip("_"),
-            description=" ".join((runs.__doc__ or "").split()),
-            forms=forms,
-            required=tuple(name for name, is_needed in names.items() if is_needed),
-            runs=runs,
-        )
+        description, required = " ".join((runs.__doc__ or "").split()), tuple(name for name in names if names[name])
+        name = runs.__name__.rstrip("_")
+        return TypedOperator(name=name, description=description, forms=forms, required=required, runs=runs)
 
     return made
 
@@ -237,31 +231,29 @@ def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = 
     :raises OperatorFault: for the part outside the schema that is nearest to being inside.
     """
     error = best_match(Draft202012Validator(schema).iter_errors(arguments))
-    if error is not None:
-        raise _fault(error, called)
-
-
-def _fault(error: ValidationError, called: str) -> OperatorFault:
+    if error is None:
+        return
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path]
     place, value = "".join(steps).removeprefix(".") or called, cast(Any, error.instance)
-    wanted, schema = cast(Any, error.validator_value), cast(Mapping[str, Any], error.schema)
+    wanted, inside = cast(Any, error.validator_value), cast(Mapping[str, Any], error.schema)
     shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}…"
-    problem = f"{place} is {shown}"
+    kind: FaultKind = "unknown name" if error.validator == "enum" else "arguments"
     match error.validator:
         case "enum":
             known = [each for each in wanted if isinstance(each, str)]
-            return OperatorFault(
-                "unknown name", f"{place} names {shown}, which there is not", nearest_hint(str(value), known)
-            )
+            problem, hint = f"{place} names {shown}, which there is not", nearest_hint(str(value), known)
         case "additionalProperties":
-            name = next(name for name in value if name not in schema["properties"])
-            problem, hint = f"{place} cannot have {name!r}", nearest_hint(str(name), list(schema["properties"]))
+            name = next(name for name in value if name not in inside["properties"])
+            problem, hint = f"{place} cannot have {name!r}", nearest_hint(str(name), list(inside["properties"]))
         case "required":
             name = next(name for name in wanted if name not in value)
             problem, hint = f"{place} lacks {name}", f"Give {name}"
         case _:
-            hint = f"It must be inside the schema: {error.validator} {str(wanted)[:_SHOWN]}"
-    return OperatorFault("arguments", problem, hint)
+            problem, hint = (
+                f"{place} is {shown}",
+                f"It must be inside the schema: {error.validator} {str(wanted)[:_SHOWN]}",
+            )
+    raise OperatorFault(kind, problem, hint)
 
 
 def known_operators(folders: Sequence[Path] = ()) -> dict[str, Operator]:
@@ -271,7 +263,7 @@ def known_operators(folders: Sequence[Path] = ()) -> dict[str, Operator]:
     :raises InvalidArgumentError: when two have one name, a description is empty or too long, or a file is broken or has no ``OPERATOR``.
     """
     found: dict[str, Operator] = {}
-    for module, each in (*_own(), *_added(folders)):
+    for module, each in _all_operators(folders):
         if each.name in found:
             problem = f"two operators are called {each.name}"
             raise InvalidArgumentError(problem, subject=module, remedy="Rename one of them")
@@ -282,15 +274,12 @@ def known_operators(folders: Sequence[Path] = ()) -> dict[str, Operator]:
     return dict(sorted(found.items()))
 
 
-def _own() -> Iterator[tuple[str, Operator]]:
+def _all_operators(folders: Sequence[Path]) -> Iterator[tuple[str, Operator]]:
     for info in pkgutil.iter_modules(operators.__path__):
         module = importlib.import_module(f"{operators.__name__}.{info.name}")
         for each in vars(module).values():
             if isinstance(each, TypedOperator) and each.runs.__module__ == module.__name__:
                 yield info.name, each
-
-
-def _added(folders: Sequence[Path]) -> Iterator[tuple[str, Operator]]:
     for folder in folders:
         files = sorted(folder.glob("[!_]*.py"))
         if not files:

@@ -37,8 +37,7 @@ NUMERIC = ("integer", "number")
 NODE = ResultColumn(name="node", type="node")
 NODE_TEXTS = (ResultColumn(name="type", type="string"), ResultColumn(name="name", type="string"))
 _KINDS: Mapping[str, tuple[type, ...]] = {
-    "integer": (int, float),
-    "number": (int, float),
+    **dict.fromkeys(NUMERIC, (int, float)),
     "boolean": (bool,),
     "list": (str, int, float),
 }
@@ -264,10 +263,9 @@ def _node_column(table: Result, name: str | None) -> int:
     if at not in places:
         names = ", ".join(table.columns[at].name for at in places)
         hint = f"Name one with column: {names}" if places else "Start from a type and filters, or from another result"
-        many = (
-            f"no nodes in the column {name}" if name else "several columns of nodes" if places else "no column of nodes"
-        )
-        raise OperatorFault("arguments", f"{table.handle} has {many}", hint)
+        many = "several columns of nodes" if places else "no column of nodes"
+        problem = f"{table.handle} has {f'no nodes in the column {name}' if name else many}"
+        raise OperatorFault("arguments", problem, hint)
     return at
 
 
@@ -308,9 +306,8 @@ def parse_reach(raw: Arguments, schema: GraphSchema, *, hops: int = 1, direction
     types = named_types(schema.relationships, "relationship", raw.get("relationship_types") or ())
     followed = types or schema.relationships
     filters = parse_filters(raw.get("relationship_filters") or (), followed)
-    return Reach(
-        types=types, direction=raw.get("direction", direction), hops=raw.get("max_hops", hops), filters=filters
-    )
+    along, most = raw.get("direction", direction), raw.get("max_hops", hops)
+    return Reach(types=types, direction=along, hops=most, filters=filters)
 
 
 def parse_end(
@@ -426,19 +423,18 @@ def match_nearest(text: CypherText, start: Nodes, reach: Reach, end: Nodes) -> N
 
 def parse_aggregations(raw: Sequence[Arguments], owners: Sequence[Owner], instead: str = "") -> tuple[Aggregation, ...]:
     """Return aggregations of properties of types; ``instead``: the property that all of them take but those of ``*``."""
-    return tuple(dict.fromkeys(_aggregation(each, owners, instead) for each in raw))
-
-
-def _aggregation(raw: Arguments, owners: Sequence[Owner], instead: str) -> Aggregation:
-    kind, name = raw["grouping_type"], raw.get("property", "*")
-    if name == "*" and kind in ("COUNT", "COUNT_DISTINCT"):
-        return Aggregation(kind="COUNT")
-    key = property_of(owners, instead or str(name))
-    is_sum, is_extreme = kind in ("SUM", "AVG"), kind in ("MIN", "MAX")
-    if (is_sum and key.type not in NUMERIC) or (is_extreme and key.type in ("list", "boolean")):
-        problem = f"{kind} does not go with {key.name}, which is of type {key.type}"
-        raise OperatorFault("arguments", problem, "Take COUNT, or a property of numbers")
-    return Aggregation(kind=kind, key=key)
+    found: dict[Aggregation, None] = {}
+    for kind, name in ((each["grouping_type"], each.get("property", "*")) for each in raw):
+        if name == "*" and kind in ("COUNT", "COUNT_DISTINCT"):
+            found[Aggregation(kind="COUNT")] = None
+            continue
+        key = property_of(owners, instead or str(name))
+        is_sum, is_extreme = kind in ("SUM", "AVG"), kind in ("MIN", "MAX")
+        if (is_sum and key.type not in NUMERIC) or (is_extreme and key.type in ("list", "boolean")):
+            problem = f"{kind} does not go with {key.name}, which is of type {key.type}"
+            raise OperatorFault("arguments", problem, "Take COUNT, or a property of numbers")
+        found[Aggregation(kind=kind, key=key)] = None
+    return tuple(found)
 
 
 def aggregation_text(text: CypherText, variable: str, each: Aggregation) -> str:

@@ -22,14 +22,7 @@ from planners.graphseek.operators.operator import (
     nearest_hint,
     operator,
 )
-from planners.graphseek.operators.pattern import (
-    NUMERIC,
-    Aggregation,
-    column_place,
-    parse_aggregations,
-    parse_filters,
-    stored,
-)
+from planners.graphseek.operators.pattern import NUMERIC, column_place, parse_aggregations, parse_filters, stored
 from planners.graphseek.results import Result, ResultColumn, TableQuery, fits, shown_row, shown_text
 from planners.stores.graph_schema import NodeType, PropertyKey, PropertyType
 
@@ -72,10 +65,17 @@ async def filter_(arguments: Arguments, context: OperatorContext) -> Result:
     outputs, grouped = _outputs(table, arguments)
     where = f" WHERE {' AND '.join(tests)}" if tests else ""
     group = f" GROUP BY {', '.join(grouped)}" if grouped else ""
-    selected = ", ".join(sql for _, sql in outputs)
+    order, by = "", arguments.get("order_by")
+    if grouped or not arguments.get("aggregations"):  # empty cells last, equal ones as they stand in the table
+        tie = "MIN(rowid)" if grouped else "rowid"
+        order = f" ORDER BY {tie}"
+        if by:
+            known = grouped or any(column.name == by for column, _ in outputs)
+            cell = _named(outputs, by)[1] if known else f"c{column_place(table, by)}"
+            order = f" ORDER BY {cell} {'DESC' if arguments.get('descending') else 'ASC'} NULLS LAST, {tie}"
     query = TableQuery(
         columns=tuple(column for column, _ in outputs),
-        text=f'SELECT {selected} FROM "{table.handle}"{where}{group}{_order(table, arguments, outputs, grouped)}',
+        text=f'SELECT {", ".join(sql for _, sql in outputs)} FROM "{table.handle}"{where}{group}{order}',
         parameters=tuple(value for each in filters for value in each.values),
     )
     shown = " and ".join(each.shown for each in filters)
@@ -99,18 +99,15 @@ def _outputs(table: Result, arguments: Arguments) -> tuple[list[tuple[ResultColu
         return [(table.columns[at], f"c{at}") for at in places], []
     places = [column_place(table, each) for each in groups]
     outputs = [(table.columns[at], f"c{at}") for at in places]
-    outputs += [_aggregate(table, each) for each in parse_aggregations(aggregations, (_as_type(table),))]
+    for each in parse_aggregations(aggregations, (_as_type(table),)):
+        if each.key is None:
+            outputs.append((each.column, "COUNT(*)"))
+            continue
+        column = table.columns[at := column_place(table, each.key.name)]
+        sql = f"{each.kind.removesuffix('_DISTINCT')}({'DISTINCT ' if each.kind == 'COUNT_DISTINCT' else ''}c{at})"
+        sql += "::BIGINT" if each.kind == "SUM" and column.type == "integer" else ""
+        outputs.append((replace(column, name=each.column.name) if each.kind in ("MIN", "MAX") else each.column, sql))
     return [_named(outputs, each) for each in wanted] if wanted else outputs, [f"c{at}" for at in places]
-
-
-def _aggregate(table: Result, each: Aggregation) -> tuple[ResultColumn, str]:
-    if each.key is None:
-        return each.column, "COUNT(*)"
-    column = table.columns[at := column_place(table, each.key.name)]
-    distinct = "DISTINCT " if each.kind == "COUNT_DISTINCT" else ""
-    sql = f"{each.kind.removesuffix('_DISTINCT')}({distinct}c{at})"
-    sql += "::BIGINT" if each.kind == "SUM" and column.type == "integer" else ""
-    return (replace(column, name=each.column.name) if each.kind in ("MIN", "MAX") else each.column), sql
 
 
 def _as_type(table: Result) -> NodeType:
@@ -125,20 +122,6 @@ def _named(outputs: Sequence[tuple[ResultColumn, str]], name: str) -> tuple[Resu
     if name not in names:
         raise OperatorFault("unknown name", f"The grouped rows have no column {name}", nearest_hint(name, names))
     return outputs[names.index(name)]
-
-
-def _order(
-    table: Result, arguments: Arguments, outputs: Sequence[tuple[ResultColumn, str]], grouped: Sequence[str]
-) -> str:
-    """The order: empty cells last, equal ones as they stand in the table."""
-    if not grouped and arguments.get("aggregations"):
-        return ""
-    tie, name = "MIN(rowid)" if grouped else "rowid", arguments.get("order_by")
-    if not name:
-        return f" ORDER BY {tie}"
-    known = grouped or any(column.name == name for column, _ in outputs)
-    by = _named(outputs, name)[1] if known else f"c{column_place(table, name)}"
-    return f" ORDER BY {by} {'DESC' if arguments.get('descending') else 'ASC'} NULLS LAST, {tie}"
 
 
 def _family(column: ResultColumn) -> str:

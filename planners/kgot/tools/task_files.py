@@ -98,10 +98,7 @@ class TaskFiles:
         return tuple(self._files)
 
     def find(self, name: str) -> Path:
-        """Return a file.
-
-        :raises ToolRequestError: when the run has none of this name.
-        """
+        """Return a file; raises ToolRequestError when the run has none of this name."""
         if name in self._files:
             return self._files[name]
         close = difflib.get_close_matches(name[:_MAX_NAME_BYTES], self._files, n=1)
@@ -206,7 +203,11 @@ class TaskFiles:
             raise StorageError("this run has no folder for unpacked files", subject=path, remedy="Give one")
         if len(self._files) >= _MAX_FILES:
             raise TooLargeError(f"the run has {_MAX_FILES:,} files already", subject=path)
-        wanted = PurePath(_plain_name(name or path))
+        # The last part of the path as a name of one line, of bounded length; its ending is kept.
+        last = (name or path).replace("\\", "/").rstrip("/").rpartition("/")[2]
+        clean = "".join(each if each.isprintable() else "_" for each in last).strip()
+        clean = "file" if clean in ("", ".", "..") else clean
+        wanted = PurePath(clean.encode("utf-8", "replace")[-_MAX_NAME_BYTES:].decode("utf-8", "ignore"))
         own, number = wanted.name, 1
         while own in self._files:
             number += 1
@@ -220,14 +221,6 @@ class TaskFiles:
             raise StorageError(problem, subject=own, remedy="Free space, or choose another folder") from error
         self._files[own] = target
         return own
-
-
-def _plain_name(path: str) -> str:
-    """Return the last part of a path as a name of one line, of bounded length."""
-    last = path.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    clean = "".join(each if each.isprintable() else "_" for each in last).strip()
-    clean = "file" if clean in ("", ".", "..") else clean
-    return clean.encode("utf-8", "replace")[-_MAX_NAME_BYTES:].decode("utf-8", "ignore")  # its ending is kept
 
 
 # --- Archives -------------------------------------------------------------------------------------------------------------------------
@@ -246,18 +239,17 @@ def _members(name: str, raw: bytes, limits: ZipLimits) -> list[tuple[str, bytes]
         with _opened_zip(name, raw) as archive:
             if _PARTS.keys() & set(archive.namelist()):
                 raise DocumentError("this is a document, no archive", subject=name, remedy="Use inspect_file")
-            return [(each.filename, _content(archive, each)) for each in _checked(name, archive.infolist(), limits)]
+            contents = []
+            for member in _checked(name, archive.infolist(), limits):
+                with archive.open(member) as stream:
+                    content = stream.read(member.file_size + 1)
+                if len(content) != member.file_size:
+                    raise zipfile.BadZipFile("a member has another size than it says")
+                contents.append((member.filename, content))
+            return contents
     except _BROKEN_ZIP as error:
         problem = f"this is no zip archive, or a damaged one ({type(error).__name__})"
         raise DocumentError(problem, subject=name, remedy="Use another file") from None
-
-
-def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    with archive.open(member) as stream:
-        content = stream.read(member.file_size + 1)
-    if len(content) != member.file_size:
-        raise zipfile.BadZipFile("a member has another size than it says")
-    return content
 
 
 def _checked(name: str, members: Sequence[zipfile.ZipInfo], limits: ZipLimits) -> list[zipfile.ZipInfo]:
@@ -321,9 +313,8 @@ def _file_kind(name: str, content: bytes) -> str:
     if found in _CONVERTED:
         return found
     if found:
-        remedy = (
-            f"Use {_OTHER_TOOLS[found]}" if found in _OTHER_TOOLS else "Save it as docx or xlsx, without a password"
-        )
+        office = "Save it as docx or xlsx, without a password"
+        remedy = f"Use {_OTHER_TOOLS[found]}" if found in _OTHER_TOOLS else office
         raise DocumentError(f"this is a file of kind {found}", subject=name, remedy=remedy)
     text = _decoded(name, content)
     if said == "json":

@@ -79,12 +79,11 @@ class ToolSet:
         :raises InvalidArgumentError: when the name is none or taken, the description is empty or too long, or a required argument is unknown.
         """
         id_, unknown = f"{NAMESPACE}/{name}", set(required) - set(inputs)
+        is_told = 0 < len(description.strip()) <= _MAX_DESCRIPTION
         faults = {
             "this is no name of a tool: it has letters, digits and _, at most 64": not _NAME.fullmatch(name),
             "a tool of this name is registered": id_ in self._own,
-            f"the description has not 1 to {_MAX_DESCRIPTION:,} characters": not (
-                0 < len(description.strip()) <= _MAX_DESCRIPTION
-            ),
+            f"the description has not 1 to {_MAX_DESCRIPTION:,} characters": not is_told,
             f"the required arguments {sorted(unknown)} are not among its inputs": bool(unknown),
         }
         if fault := next((fault for fault, is_so in faults.items() if is_so), ""):
@@ -305,13 +304,29 @@ def standard_tools(
 
     async def inspect_image(file: str, question: str) -> dict[str, Any]:
         content, asked = await asyncio.to_thread(files.read, file), _question(question)
-        media_type, vision = image_type(content), cast("OpenAIEndpoint", given.vision)  # which was checked
+        media_type, vision, budget = image_type(content), cast("OpenAIEndpoint", given.vision), given.budget or Budget()
         if not media_type:
             problem = "this is no image of a kind that models look at (PNG, JPEG, GIF, WebP)"
             raise errors.DocumentError(problem, subject=file, remedy="Use another tool")
         url = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
-        budget = given.budget or Budget()
-        return {"file": file, "answer": await on_a_thread("vision", lambda: _looked(vision, url, asked, budget))}
+        text = (_LOOK + asked).encode("utf-8", "replace").decode("utf-8")
+        shown: Any = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
+        estimate = _IMAGE_TOKENS + len(text.encode()) // BYTES_PER_TOKEN
+
+        def look() -> str:
+            with budget.reserve(prompt_tokens=estimate, completion_tokens=_ANSWER_TOKENS) as reservation:
+                messages = [{"role": "user", "content": shown}]
+                answer = vision.chat(messages=messages, temperature=0, seed=0, max_tokens=_ANSWER_TOKENS)
+                usage = reported_usage(answer)  # the estimate counts where the server says nothing that can be one
+                reservation.settle(
+                    prompt_tokens=estimate if usage.prompt_tokens is None else usage.prompt_tokens,
+                    completion_tokens=_ANSWER_TOKENS if usage.completion_tokens is None else usage.completion_tokens,
+                )
+            if not (said := (answer_text(answer) or "").strip()):
+                raise vision.invalid_answer("the answer has no text")
+            return said
+
+        return {"file": file, "answer": await on_a_thread("vision", look)}
 
     async def run_python(code: str, files: Sequence[str] | None = None) -> ToolAnswer:
         names = task_files.names if files is None else files
@@ -344,21 +359,3 @@ def _question(text: str) -> str:
     if not text.strip():
         raise ToolRequestError("there is no question", subject="question", remedy="Ask what you want to know.")
     return text.strip()[:_QUESTION_CHARS]
-
-
-def _looked(vision: OpenAIEndpoint, url: str, question: str, budget: Budget) -> str:
-    """Ask the model that takes images."""
-    text = (_LOOK + question).encode("utf-8", "replace").decode("utf-8")
-    content: Any = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
-    messages = [{"role": "user", "content": content}]
-    estimate = _IMAGE_TOKENS + len(text.encode()) // BYTES_PER_TOKEN
-    with budget.reserve(prompt_tokens=estimate, completion_tokens=_ANSWER_TOKENS) as reservation:
-        answer = vision.chat(messages=messages, temperature=0, seed=0, max_tokens=_ANSWER_TOKENS)
-        usage = reported_usage(answer)  # the estimate counts where the server says nothing that can be one
-        reservation.settle(
-            prompt_tokens=estimate if usage.prompt_tokens is None else usage.prompt_tokens,
-            completion_tokens=_ANSWER_TOKENS if usage.completion_tokens is None else usage.completion_tokens,
-        )
-    if not (said := (answer_text(answer) or "").strip()):
-        raise vision.invalid_answer("the answer has no text")
-    return said

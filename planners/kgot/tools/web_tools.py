@@ -104,7 +104,16 @@ class WebTools:
             problem = f"the search endpoint answered {found.status}, without {what}"
             remedy = "Configure an endpoint that answers as SerpAPI or SearXNG do; it may have to allow the format JSON"
             raise ToolCallError(problem, subject=_host(self._search), remedy=remedy)
-        results = [_result(each) for each in listed if isinstance(each, Mapping)]
+        results = []
+        for given in (each for each in listed if isinstance(each, Mapping)):
+            texts = {
+                name: next((given[each] for each in members if isinstance(given.get(each), str)), "")
+                for name, members in _FIELDS.items()
+            }
+            told = {name: " ".join(text.split())[:_RESULT_CHARS] for name, text in texts.items()} | {
+                "url": texts["url"]
+            }
+            results.append({name: text for name, text in told.items() if text or name != "date"})
         return {"results": [each for each in results if each["url"]][:_MOST_RESULTS]}
 
     async def read_page(self, url: str, offset: int = 0) -> dict[str, Any]:
@@ -118,7 +127,11 @@ class WebTools:
         if not 0 <= offset <= len(text):
             problem = f"the text of the page has {len(text)} characters"
             raise ToolRequestError(problem, subject="offset", remedy="Give the next_offset of an answer.")
-        end = _part_end(text, offset)
+        # A part ends after a paragraph, line, sentence or word in its second half where there is one.
+        end, half = min(len(text), offset + _PART_CHARS), offset + _PART_CHARS // 2
+        if end < len(text):
+            ends = (text.rfind(mark, half, end) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
+            end = next((each for each in ends if each > half), end)
         more = {"next_offset": end} if end < len(text) else {}
         return {**page, "characters": len(text), "offset": offset, **more, "text": text[offset:end]}
 
@@ -132,8 +145,12 @@ class WebTools:
             content = content[: self._page_bytes]
         if _media_type(response) in _HTML:
             title, text = await self._converter.convert(address, "html", content, charset, address)
-        else:
-            title, text = "", _decoded(content, charset)
+        else:  # what an encoding does not allow becomes a replacement character
+            encoding = charset if charset.lower().startswith(_ENCODINGS) else "utf-8"
+            try:
+                title, text = "", content.decode(encoding, "replace").lstrip("\ufeff")
+            except LookupError:
+                title, text = "", content.decode("utf-8", "replace").lstrip("\ufeff")
         return {"url": address, "title": title, "text": text, **note}
 
     async def _fetched(self, url: str) -> tuple[httpx.Response, bytes]:
@@ -212,32 +229,3 @@ def _checked(url: str) -> str:
 
 def _host(url: str) -> str:
     return urlsplit(url).hostname or ""
-
-
-def _result(given: Mapping[str, Any]) -> dict[str, str]:
-    result: dict[str, str] = {}
-    for name, members in _FIELDS.items():
-        text = next((given[each] for each in members if isinstance(given.get(each), str)), "")
-        result[name] = text if name == "url" else " ".join(text.split())[:_RESULT_CHARS]
-    if not result["date"]:
-        del result["date"]
-    return result
-
-
-def _decoded(content: bytes, charset: str) -> str:
-    """Return a text; what its encoding does not allow becomes a replacement character."""
-    try:
-        return content.decode(charset if charset.lower().startswith(_ENCODINGS) else "utf-8", "replace").lstrip(
-            "\ufeff"
-        )
-    except LookupError:
-        return content.decode("utf-8", "replace").lstrip("\ufeff")
-
-
-def _part_end(text: str, start: int) -> int:
-    """Return where a part ends: after a paragraph, line, sentence or word in its second half where there is one."""
-    end, half = start + _PART_CHARS, start + _PART_CHARS // 2
-    if end >= len(text):
-        return len(text)
-    ends = (text.rfind(mark, half, end) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
-    return next((each for each in ends if each > half), end)

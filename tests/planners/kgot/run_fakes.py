@@ -18,8 +18,7 @@ from ontology.errors import StatementError
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.calls.tool_finder import FoundTool, FoundTools
 from planners.kgot.kgot_controller import KgotRun, solve_task
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotEvent, KgotTask
+from planners.kgot.kgot_task import KgotEvent, KgotSettings, KgotTask
 from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows

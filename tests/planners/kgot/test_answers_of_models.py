@@ -12,7 +12,7 @@ from ontology.errors import InvalidArgumentError
 from planners.calls.model_text import json_objects
 from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.calls.untrusted import FenceMarks
-from planners.kgot.kgot_settings import KgotSettings
+from planners.kgot.kgot_task import KgotSettings
 from planners.kgot.run_state import graph_text
 from planners.kgot.steps import prompt_messages, read_operations
 from planners.stores import open_graph

@@ -13,8 +13,7 @@ from egotools import UnavailableError
 from inference.chat import Budget
 from ontology.errors import StorageError
 from planners.kgot.kgot_controller import solve_task
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import Dropped, Ended, KgotEvent, KgotTask, ModelAsked
+from planners.kgot.kgot_task import Dropped, Ended, KgotEvent, KgotSettings, KgotTask, ModelAsked
 from planners.kgot.steps import LlmSteps
 from tests.harness.http_server import Reply
 from tests.planners.kgot.run_fakes import (

@@ -15,8 +15,7 @@ from ontology.errors import BudgetExceededError, InvalidArgumentError
 from ontology.json_values import canonical_text
 from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotEvent, KgotTask
+from planners.kgot.kgot_task import KgotEvent, KgotSettings, KgotTask
 from planners.kgot.recorded_run import replay_recorded, solve_recorded
 from tests.planners.kgot.warehouse_solve import MARKS, SETTINGS, TASK, WarehouseModel, parts
 

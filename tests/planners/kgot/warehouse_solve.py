@@ -12,8 +12,7 @@ from inference.chat import Budget, ChatModel, Completion, Message
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import PythonInvoker
 from planners.calls.tool_finder import FoundTool, FoundTools
-from planners.kgot.kgot_settings import KgotSettings
-from planners.kgot.kgot_task import KgotTask
+from planners.kgot.kgot_task import KgotSettings, KgotTask
 from planners.kgot.recorded_run import SolveParts
 from planners.stores.memory_graph import MemoryGraph
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planners.graphseek.catalog import NodeDescriptor, SemanticCatalog
-from planners.graphseek.catalog_text import catalog_text
+from planners.graphseek.llm_turns import catalog_text
 from planners.stores.graph_schema import GraphSchema, RelationshipEnds, RelationshipType
 from tests.planners.graphseek.catalog.some_types import key, node
 

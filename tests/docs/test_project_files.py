@@ -28,12 +28,6 @@ def test_the_site_lists_every_page_once() -> None:
     assert sorted(_leaves(site["nav"])) == pages
 
 
-def test_the_site_needs_nothing_from_elsewhere() -> None:
-    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    assert site["theme"]["font"] is False
-    assert not {"extra_javascript", "extra_css"} & set(site)
-
-
 def test_every_place_in_the_glossary_exists() -> None:
     rows = [line.split("|") for line in (DOCS / "glossary.md").read_text(encoding="utf-8").splitlines()]
     places = [place for row in rows if len(row) == 5 for place in re.findall(r"`([^`]+)`", row[3])]

@@ -54,22 +54,6 @@ def test_every_file_is_read_as_what_it_is(catalog: Catalog) -> None:
     assert formats == FORMATS
 
 
-def test_tools_of_the_requests_exist(requests: list[dict[str, Any]], tools: dict[str, Tool]) -> None:
-    missing = {(row["id"], id_) for row in requests for id_ in row["tools"] if id_ not in tools}
-    assert missing == set()
-
-
-def test_links_become_dependencies(tools: dict[str, Tool]) -> None:
-    needed = {(need.tool, need.parameter) for need in tools["sales/convertQuote"].depends_on}
-    assert ("sales/createQuote", "quoteId") in needed
-
-
-def test_capabilities_of_entity_sets_are_kept(tools: dict[str, Tool]) -> None:
-    assert "purchasing/create_GoodsReceipt" in tools
-    assert not {"purchasing/update_GoodsReceipt", "purchasing/create_InvoiceReceipt"} & tools.keys()
-    assert not {"manufacturing/create_BillsOfMaterial", "manufacturing/delete_ProductionOrders"} & tools.keys()
-
-
 @pytest.mark.parametrize(
     ("requests", "needs"),
     [

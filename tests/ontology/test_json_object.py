@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 import json
-import pickle
-
-import pytest
 
 from ontology.json_values import JsonObject, canonical_text
 from ontology.tool import Tool
 
 VALUE = {"type": "object", "properties": {"b": {"type": "integer", "maximum": 1e30}, "ä": {"enum": ["'", '"', None]}}}
-
-
-def test_it_is_the_mapping_of_its_text() -> None:
-    kept = JsonObject(canonical_text(VALUE))
-    assert dict(kept) == kept.parsed() == VALUE
-    assert kept == VALUE
-    assert VALUE == kept
-    assert kept != {**VALUE, "type": "string"}
-    assert kept == pickle.loads(pickle.dumps(kept))
-    assert len(kept) == 2
-    assert kept["type"] == "object"
-    with pytest.raises(KeyError):
-        kept["absent"]
 
 
 def test_the_canonical_text_of_a_tool_is_that_of_its_json() -> None:

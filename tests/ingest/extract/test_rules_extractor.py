@@ -17,7 +17,7 @@ from ingest.extract.object_names import parse_title
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.structure import field_texts
 from ingest.extract.triple_validation import validate
-from ontology import ModelError, Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
+from ontology import ModelError, Parameter, Tool, canonical_name, load_ontology
 
 ONTOLOGY = load_ontology()
 REMINDER = Tool(
@@ -176,41 +176,6 @@ def test_spans_point_into_the_original_text(rules: RulesExtractor) -> None:
 
 
 # The paper's rules
-
-
-def triple(head: str, head_type: str, predicate: str, tail: str, tail_type: str, confidence: float = 0.5) -> Triple:
-    provenance = Provenance(REMINDER.id, "description", "test.v1")
-    return Triple(
-        head=head,
-        head_type=head_type,
-        predicate=predicate,
-        tail=tail,
-        tail_type=tail_type,
-        confidence=confidence,
-        provenance=provenance,
-    )
-
-
-BO = "business_object"
-
-
-@pytest.mark.parametrize(
-    "bad, reason",
-    [
-        (triple("Task", BO, "contains", "tasks", BO), "self-loop"),
-        (triple("!!!", BO, "contains", "tasks", BO), "empty-name"),
-        (triple("task", BO, "contains", "deadline", BO, 1.5), "confidence-range"),
-        (triple("task", BO, "contains", "deadline", BO, float("nan")), "confidence-range"),
-        (triple(REMINDER.id, "tool", "contains", "task", BO), "outside-domain"),
-        (triple("other tool", "tool", "has_entity", "task", BO), "tool-misplaced"),
-        (triple("task", BO, "related_to", REMINDER.id, "tool"), "outside-domain"),
-        (triple("task", BO, "related_to", REMINDER.name, BO), "tool-misplaced"),
-    ],
-)
-def test_what_breaks_a_rule_is_refused_with_its_reason(bad: Triple, reason: str) -> None:
-    extraction = validate(REMINDER, [bad], ONTOLOGY)
-    assert extraction.triples == ()
-    assert [one.reason for one in extraction.rejected] == [reason]
 
 
 # Hazards

@@ -88,10 +88,20 @@ def test_what_the_document_says_is_kept(ends: tuple[str, str, str, str, str]) ->
         (("priority", "parameter", "has_value", "open", "value"), "contradicts-declared"),
         (("po", "parameter", "has_value", "open", "value"), "contradicts-declared"),
         (("order_id", "parameter", "identifies", "supplier", "business_object"), "contradicts-declared"),
+        (("Supplier", "business_object", "contains", "suppliers", "business_object"), "self-loop"),
+        (("!!!", "business_object", "contains", "supplier", "business_object"), "empty-name"),
+        (("other tool", "tool", "has_entity", "supplier", "business_object"), "tool-misplaced"),
+        (("supplier", "business_object", "related_to", TOOL.id, "tool"), "outside-domain"),
+        (("supplier", "business_object", "related_to", TOOL.name, "business_object"), "tool-misplaced"),
     ],
 )
 def test_each_reason_to_refuse(ends: tuple[str, str, str, str, str], expected: str) -> None:
     assert reason(triple(ends)) == expected
+
+
+@pytest.mark.parametrize("confidence", [1.5, float("nan")])
+def test_a_confidence_is_between_0_and_1(confidence: float) -> None:
+    assert reason(replace(GOOD, confidence=confidence)) == "confidence-range"
 
 
 @pytest.mark.parametrize(

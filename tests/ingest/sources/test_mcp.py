@@ -21,7 +21,7 @@ from ingest.sources.document import Document
 from ingest.sources.mcp.live import list_tools
 from ingest.sources.mcp.source import McpSource
 from ingest.sources.source import RejectedRecord
-from ontology.errors import CatalogError, DocumentError, MissingExtraError
+from ontology.errors import CatalogError, DocumentError
 from ontology.tool import Tool
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
@@ -317,12 +317,6 @@ def test_the_secrets_of_a_live_address_are_shown_and_kept_nowhere(
     with pytest.raises(CatalogError) as caught:
         read_catalog([address])
     assert SECRET not in str(caught.value)
-
-
-def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingExtraError, match=r"requirements/mcp.txt"):
-        list(McpSource().read(Document("mcp:server")))
 
 
 FLOODS = """

@@ -30,6 +30,7 @@ paths:
       - {name: lang, in: query, schema: {type: string}}
       - {name: session, in: cookie, schema: {type: string}}
       - {name: Authorization, in: header, schema: {type: string}}
+      - {name: Accept, in: header, schema: {type: string}}
       - {name: X-Trace, in: header, schema: {type: string}}
     get:
       operationId: getOrder

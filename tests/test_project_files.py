@@ -1,7 +1,5 @@
 """Makefile, CI and hooks agree: what is checked before a commit is what CI checks."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

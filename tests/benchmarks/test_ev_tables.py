@@ -1,7 +1,5 @@
 """The generated graph: its exact size, the same rows in any process, and the irregularities that questions need."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The regression gate: it passes while default is not below its baselines, and fails where it or its graph got worse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

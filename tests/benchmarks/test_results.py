@@ -1,7 +1,5 @@
 """Published tables are the rendering of their figures, and figures are those of the answers."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Generated personal data: the same each time, real MIME, and with everything that makes it hard."""
 
-from __future__ import annotations
-
 import email
 import hashlib
 import mailbox

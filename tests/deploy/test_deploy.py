@@ -1,7 +1,5 @@
 """What deploy/ has is true of the server: metrics exist, alerts are explained, settings and probes are those of the code."""
 
-from __future__ import annotations
-
 import asyncio
 import configparser
 import json

@@ -1,7 +1,5 @@
 """The page about access is true: its commands, its policy, its settings and its client work together."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import io

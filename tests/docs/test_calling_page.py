@@ -1,7 +1,5 @@
 """The page on calling is true: its program and its commands run against the company that it starts, its options exist."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

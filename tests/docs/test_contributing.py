@@ -1,7 +1,5 @@
 """The worked changes of CONTRIBUTING apply to the tree as it is, and their tests pass."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

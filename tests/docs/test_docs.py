@@ -1,7 +1,5 @@
 """The documents are true: their code runs, their commands exist, their tables are what the code gives."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The files about the project agree with each other and with the tree."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

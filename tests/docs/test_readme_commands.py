@@ -1,7 +1,5 @@
 """The commands of the README's "Your own tools" work in their order, on documents that are there, after ``make demo``."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The client against a real server: both clients give the same, errors are typed, dead replicas are gone round."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator

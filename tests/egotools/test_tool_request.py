@@ -1,7 +1,5 @@
 """The request of a tool: every place of an argument, what is refused, and that no credential is shown."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Reports: hand-computed tables, and pages that no text can break out of."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Runs: resumed and never mixed, whatever the system does or the process dies of."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The open benchmark of the shipped catalogue: what its datasheet promises."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

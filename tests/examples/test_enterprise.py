@@ -1,7 +1,5 @@
 """The shipped catalogue: it loads whole, it is as large and as varied as promised."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

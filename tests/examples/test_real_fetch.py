@@ -1,7 +1,5 @@
 """The fetching of the real documents: from archives made here, without a registry."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

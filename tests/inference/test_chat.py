@@ -1,7 +1,5 @@
 """Chat models: the scripted one, samples, and the cap on tokens and money, alone and among threads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Retries of calls to models, and many calls at once in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from threading import Event
 

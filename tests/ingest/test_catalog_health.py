@@ -1,7 +1,5 @@
 """What the owners of the tools are told: near-duplicates above all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

@@ -1,7 +1,5 @@
 """The one tree of errors: every error has one gRPC code, one exit code, a subject and a remedy."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Canonical names: what must meet, and what must not."""
 
-from __future__ import annotations
-
 import doctest
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The ontology file: the shipped one is whole, and every fault of another is named with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

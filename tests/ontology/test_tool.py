@@ -1,7 +1,5 @@
 """Tools and triples: their JSON forms lose nothing, and refuse what is no tool."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What counts as a change, against the methods of real documents and the hints of servers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

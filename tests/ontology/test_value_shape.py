@@ -1,7 +1,5 @@
 """The shape of a value, the shape of a pattern, and which shapes tell something."""
 
-from __future__ import annotations
-
 import re
 import time
 

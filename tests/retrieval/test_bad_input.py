@@ -1,7 +1,5 @@
 """Requests that no one should send: each gets an answer, with what it lacks, or a typed error; and nothing of it stays behind."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import sys

@@ -1,7 +1,5 @@
 """Every preset through one suite, and algorithm 2 against networkx and brute force."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

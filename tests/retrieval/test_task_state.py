@@ -1,7 +1,5 @@
 """Tools that were executed already: they are not returned, and what comes after them gains."""
 
-from __future__ import annotations
-
 import pytest
 
 from ontology.errors import InvalidArgumentError

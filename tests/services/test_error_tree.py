@@ -1,7 +1,5 @@
 """Every class of the error tree is one gRPC code, one exit code and one class of the client; none is UNKNOWN."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

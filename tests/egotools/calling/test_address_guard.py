@@ -1,7 +1,5 @@
 """No document of a tool chooses an address inside of the caller's network, and no server of a document leaves the base URL."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from typing import Any

@@ -1,7 +1,5 @@
 """A credential that an answer repeats is taken out, however it is written."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The rules extractor and the paper's rules: worked example, language, hazards, determinism."""
 
-from __future__ import annotations
-
 import importlib.util
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Which triples hold: one test for each reason to reject, and that nothing true is rejected."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

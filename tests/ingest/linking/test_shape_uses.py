@@ -1,7 +1,5 @@
 """Which parameters have values of which shape: from patterns, examples, allowed values, descriptions, kinds; and by entity."""
 
-from __future__ import annotations
-
 import pytest
 
 from ingest.linking.shape_uses import shape_uses, shown_shapes

@@ -1,7 +1,5 @@
 """Function definitions in the forms that chat models and their frameworks take."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

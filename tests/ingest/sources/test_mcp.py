@@ -1,7 +1,5 @@
 """MCP: saved lists in every wrapping, and real servers over stdio and streamable HTTP that the tests start."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

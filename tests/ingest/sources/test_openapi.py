@@ -1,7 +1,5 @@
 """OpenAPI 3.0, 3.1 and Swagger 2.0."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

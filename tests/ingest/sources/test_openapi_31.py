@@ -1,7 +1,5 @@
 """What OpenAPI 3.1 and real documents add: path-level descriptions, cookies, callbacks, media types, security."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

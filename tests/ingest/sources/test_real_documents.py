@@ -1,7 +1,5 @@
 """The public documents that people have: all must load, with a count of what was rejected."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Schemas made to stand alone: every value the source accepts stays valid, nothing is lost but what the limit cuts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

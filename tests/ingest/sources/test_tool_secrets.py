@@ -1,7 +1,5 @@
 """Values of passwords and keys in the schemas and parameters of a document do not stay in its tools."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

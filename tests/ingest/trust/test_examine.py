@@ -1,7 +1,5 @@
 """What is found in tool documents, and what is not."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

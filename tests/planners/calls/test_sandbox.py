@@ -1,7 +1,5 @@
 """Code of a model: what it may do, and every way out that we know of."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

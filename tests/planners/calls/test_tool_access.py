@@ -1,7 +1,5 @@
 """The call pipeline: the operator's policy, consent, limits of a run and retries, over servers on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

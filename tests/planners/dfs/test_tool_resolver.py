@@ -1,7 +1,5 @@
 """The resolver over tools that a real server returns over gRPC, called for real; random libraries against a look into the tables."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

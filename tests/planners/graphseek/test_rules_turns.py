@@ -1,7 +1,5 @@
 """Questions without a model: what is answered is right, and what is not understood is refused by the word."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from contextlib import closing

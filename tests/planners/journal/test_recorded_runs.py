@@ -1,7 +1,5 @@
 """Runs that go on and are replayed, with real tools: writes of unknown effect, credentials, failures."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Numbers in words: each value up to a million, ordinals, and what is no number."""
 
-from __future__ import annotations
-
 import pytest
 
 from planners.query.numbers import number_of, ordinal_of

@@ -1,7 +1,5 @@
 """The conformance suite of parsers: rules, and a chat model that is played by a script."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path

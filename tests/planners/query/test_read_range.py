@@ -1,7 +1,5 @@
 """Date expressions, the ranges that they stand for, and where they stand in requests."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The parser by rules: what it reads, what it notes, what it refuses by the word, and that it survives any text."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 from typing import Any

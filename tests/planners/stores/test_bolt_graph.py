@@ -1,7 +1,5 @@
 """Graphs over Bolt against a real Neo4j: what only a server can do wrong. What all stores do alike is in the conformance suite."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

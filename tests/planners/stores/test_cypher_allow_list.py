@@ -1,7 +1,5 @@
 """The Cypher that a model may write: what is admitted, what is refused, and that no disguise changes it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

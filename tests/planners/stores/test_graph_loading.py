@@ -1,7 +1,5 @@
 """Loading tables and CSV folders: what is loaded is read back; bad input is named and replaces nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import stat

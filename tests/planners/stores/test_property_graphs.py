@@ -1,7 +1,5 @@
 """Property graphs: one conformance suite over all stores."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Filters: four ways to write a value, and errors that list what is known; against the plain reading of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

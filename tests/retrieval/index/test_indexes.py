@@ -1,7 +1,5 @@
 """The indexes against boring oracles: rank-bm25, numpy brute force, dictionaries, networkx."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """The index of value shapes: what a text names, in linear time, from a file that is checked when it is read."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

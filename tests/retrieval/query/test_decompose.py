@@ -1,7 +1,5 @@
 """Clauses: what a request is cut into, and that nothing of it is lost or invented."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

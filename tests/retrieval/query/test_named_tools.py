@@ -1,7 +1,5 @@
 """Tools that a request names: what is written as a name, what is ruled out, and their place in the answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from retrieval.engine import Engine

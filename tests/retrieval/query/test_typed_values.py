@@ -1,7 +1,5 @@
 """Typed values of a request: which text is one, of which kind, where; on any text, in linear time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

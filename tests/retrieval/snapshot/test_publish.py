@@ -1,7 +1,5 @@
 """Publishing: whatever goes wrong, CURRENT names a whole snapshot."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

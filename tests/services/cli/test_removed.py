@@ -1,7 +1,5 @@
 """What earlier releases had is refused with what took its place."""
 
-from __future__ import annotations
-
 import pytest
 
 from services.cli.app import REMOVED

@@ -1,7 +1,5 @@
 """``egotools tune``: a catalogue whose parameters tell what its descriptions hide is ranked by its parameters."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

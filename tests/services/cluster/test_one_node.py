@@ -1,7 +1,5 @@
 """A cluster of one node on loopback: a build under killed workers, and a server that is killed, replaced and stopped."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

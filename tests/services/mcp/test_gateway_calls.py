@@ -1,7 +1,5 @@
 """Calls through the gateway to two real MCP servers, a user who is asked, and servers that misbehave."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Call schemas: dotted paths folded back, names legal and distinct, types mapped, always valid JSON Schema."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The stubs are what ``proto/`` makes, and the contract keeps its own rules."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

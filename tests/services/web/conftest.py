@@ -1,7 +1,5 @@
 """What tests of the page share."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import AsyncIterator

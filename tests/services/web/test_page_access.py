@@ -1,7 +1,5 @@
 """Who may use the page, and from where: tokens in headers, roles, tenants, other sites, host names, TLS."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Grounding: which numbers and quoted names of an answer stand in no result."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every RPC of the server × every kind of token: the code of each cell."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The access policy: which rule is for whom, what it gives, and what is refused as no policy."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -164,13 +164,6 @@ def test_files_written(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in files] == [path.read_bytes() for path in again]
 
 
-def test_several_sets_have_their_means_first(tmp_path: Path) -> None:
-    sets = [planted(), planted("it/../<b>")]
-    page = page_of(tmp_path, *sets)
-    assert page.index("## All sets") < page.index("## hr") < page.index(r"## it/../\<b>")
-    assert "| graph | aaaaaaaaaaaa | aaaaaaaaaaaa |" in page
-
-
 def test_runs_that_died_and_answers_longer_than_the_catalogue_are_said_on_top(tmp_path: Path) -> None:
     measured = planted(tools=20)
     dead = replace(measured.runs[1], failure="ModelError: gone.")

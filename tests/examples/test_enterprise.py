@@ -13,24 +13,6 @@ from ontology.tool import Tool
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "enterprise"
 
 
-FORMATS = {
-    "events": "mcp",
-    "facilities": "openapi",
-    "finance": "openapi",
-    "hr": "openapi",
-    "itsm": "mcp",
-    "legal": "function",
-    "manufacturing": "odata",
-    "procurement": "openapi",
-    "projects": "table",
-    "purchasing": "odata",
-    "sales": "openapi",
-    "support": "table",
-    "travel": "openapi",
-    "warehouse": "openapi",
-}
-
-
 @pytest.fixture(scope="module")
 def tools(catalog: Catalog) -> dict[str, Tool]:
     return {tool.id: tool for tool in catalog.tools}
@@ -45,11 +27,6 @@ def requests() -> list[dict[str, Any]]:
 def test_everything_is_read_and_nothing_refused(catalog: Catalog) -> None:
     assert catalog.rejected == ()
     assert catalog.renamed == ()
-
-
-def test_every_file_is_read_as_what_it_is(catalog: Catalog) -> None:
-    formats = {tool.namespace: str(tool.metadata["format"]).partition(".")[0] for tool in catalog.tools}
-    assert formats == FORMATS
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,6 @@ def test_the_suite_covers_every_preset(engine: Engine) -> None:
     assert set(engine.catalog().presets) == set(PRESETS)
 
 
-def test_an_unknown_preset_lists_the_known_ones(engine: Engine) -> None:
-    with pytest.raises(InvalidArgumentError, match="bm25-regex-title"):
-        engine.retriever("graph")
-
-
 def _algorithm_2(snapshot: Snapshot, query: str) -> set[str]:
     """The paper's algorithm 2, lines 3 to 11, over networkx and brute force: the candidate tools."""
     graph = snapshot_graph(snapshot)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ontology.errors import InvalidArgumentError, StorageError
+from ontology.errors import StorageError
 from planners.stores.bolt import BoltGraph, open_bolt_graph
 from planners.stores.property_graph import InsertNode, MergeEdge, NodeRef
 from tests.ingest.bolt import Bolt, serving
@@ -67,10 +67,3 @@ async def test_a_wrong_password_is_never_shown() -> None:
                 pytest.fail("opened")
         await asyncio.sleep(0.05)  # the loop closes the connection, which the server waits for
     assert "nter2" not in str(caught.value) + repr(caught.value)
-
-
-@pytest.mark.parametrize("url", ["http://u:hunter2@host", "bolt://", "hunter2"])
-async def test_a_malformed_address(url: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="bolt"):
-        async with open_bolt_graph(url):
-            pytest.fail("opened")

@@ -20,7 +20,7 @@ sentence = st.lists(st.tuples(word, mark), max_size=40).map(lambda pairs: "".joi
 request = st.one_of(sentence, st.text(max_size=60))
 
 
-CUT: list[tuple[str, tuple[str, ...]]] = [
+PARTS: list[tuple[str, tuple[str, ...]]] = [
     ("give Jan a spot award", ("give Jan a spot award",)),
     (
         "Find the supplier Acme and create a purchase order.",
@@ -66,7 +66,7 @@ CUT: list[tuple[str, tuple[str, ...]]] = [
 
 
 def test_a_request_is_cut_where_english_sets_wishes_apart(subtests: pytest.Subtests) -> None:
-    for text, parts in CUT:
+    for text, parts in PARTS:
         with subtests.test(text):
             assert decompose(text) == parts
 

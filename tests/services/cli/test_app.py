@@ -118,13 +118,9 @@ def test_search_prints_why(run: Run, store: Path) -> None:
     ("arguments", "code", "words"),
     [
         (["x", "-k", "0"], 2, "k: it must be"),
-        (["x", "-k", "-3"], 2, "k: it must be"),
-        (["x", "-k", "10000"], 2, "k: it must be"),
         (["x", "-k", "many"], 2, "auto"),
         (["x", "-k", "auto:many"], 2, "auto"),
         ([""], 2, "letter or digit"),
-        (["?!"], 2, "letter or digit"),
-        (["🎉"], 2, "letter or digit"),
         (["x" * 100_000], 2, "characters"),
         (["x", "--preset", "magic"], 2, "paper"),
         (["x", "--filter", "nonsense"], 2, "KEY=VALUE"),

@@ -143,7 +143,7 @@ def test_files_written(tmp_path: Path) -> None:
     files = write_report(tmp_path / "out", summary, [measured], title="Planted")
     assert sorted(path.name for path in files) == sorted(path.name for path in (tmp_path / "out").iterdir())
     assert {path.name for path in files} == {
-        *("report.md", "report.html", "failures.md", "failures.html", "summary.json", "per_query.jsonl"),
+        *("report.md", "report.html", "failures.md", "failures.html", "summary.json", "per_query.jsonl")
     }
     written = json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
     assert written == json.loads(json.dumps(summary_to_json(summary)))

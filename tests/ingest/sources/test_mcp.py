@@ -32,10 +32,7 @@ FIND: dict[str, Any] = {
     "description": "Finds orders of a customer.",
     "inputSchema": {
         "type": "object",
-        "properties": {
-            "customer_id": {"type": "string", "format": "uuid"},
-            "filter": {"$ref": "#/$defs/Filter"},
-        },
+        "properties": {"customer_id": {"type": "string", "format": "uuid"}, "filter": {"$ref": "#/$defs/Filter"}},
         "required": ["customer_id"],
         "$defs": {"Filter": {"type": "object", "properties": {"state": {"enum": ["open", "closed"]}}}},
     },

@@ -51,7 +51,7 @@ LINKED = {
                 "responses": {"200": {"links": {"b": {"operationId": "b"}, "c": {"operationId": "c"}}}},
             },
             "get": {"operationId": "b"},
-        },
+        }
     },
     "x": {
         "A": {"properties": {name: {"enum": ["p", "q"]} for name in "fedcba"}, "required": ["a", "b", "c"]},

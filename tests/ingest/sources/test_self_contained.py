@@ -40,14 +40,8 @@ DIALECT: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
         {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
     ),
     ({"type": "any"}, {}),
-    (
-        {"type": "string", "enum": [0, True], "default": 1},
-        {"type": "string", "enum": ["0", "true"], "default": "1"},
-    ),
-    (
-        {"type": "integer", "nullable": True, "enum": ["1", "2"]},
-        {"type": ["integer", "null"], "enum": [1, 2, None]},
-    ),
+    ({"type": "string", "enum": [0, True], "default": 1}, {"type": "string", "enum": ["0", "true"], "default": "1"}),
+    ({"type": "integer", "nullable": True, "enum": ["1", "2"]}, {"type": ["integer", "null"], "enum": [1, 2, None]}),
     ({"type": "boolean", "const": "true"}, {"type": "boolean", "const": True}),
     ({"type": "integer", "enum": [10, "all"]}, {"enum": [10, "all"]}),
     (
@@ -79,9 +73,7 @@ def test_references_become_definitions_and_cycles_stay() -> None:
         "type": "object",
         "properties": {"next": {"$ref": "#/$defs/Node"}},
         "required": ["next"],
-        "$defs": {
-            "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "required": ["next"]},
-        },
+        "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "required": ["next"]}},
     }
     answer = alone(source, output=True)
     assert set(answer["properties"]) == {"next", "id"}

@@ -13,9 +13,7 @@ KEY = "S3CRETa1b2c3d4"
 
 def tool(name: str, **schema: Any) -> Tool:
     return Tool(
-        id="find",
-        name="find",
-        input_schema={"type": "object", "properties": {name: {"type": "string", **schema}}},
+        id="find", name="find", input_schema={"type": "object", "properties": {name: {"type": "string", **schema}}}
     )
 
 
@@ -68,10 +66,7 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
             "enum": ["sk-ssh-ed25519@openssh.com"],
         },
     ),
-    (
-        "login",
-        {"pattern": "password=[a-z]{3}x12345678|ghp_[A-Za-z0-9]{36}", "enum": ["a", "see password=x12345678"]},
-    ),
+    ("login", {"pattern": "password=[a-z]{3}x12345678|ghp_[A-Za-z0-9]{36}", "enum": ["a", "see password=x12345678"]}),
 ]
 
 

@@ -74,11 +74,7 @@ def documents(library_store: Path) -> dict[str, Tool]:
 
 
 def over(
-    finder: Finder,
-    library: Library,
-    invoker: ToolInvoker | None = None,
-    domain: Domain = DOMAIN,
-    **options: object,
+    finder: Finder, library: Library, invoker: ToolInvoker | None = None, domain: Domain = DOMAIN, **options: object
 ) -> ToolResolver:
     invoker = invoker or PythonInvoker([], objects={MODULE: library})
     return ToolResolver(domain, finder, invoker, **options)  # type: ignore[arg-type]

@@ -38,11 +38,7 @@ MEANT: list[tuple[str, tuple[str, ...], set[str]]] = [
     ("tags", ("pay*",), {"pay/run"}),
     ("tags", ("!pay*",), {"pay/stop", "hr/get", "bare"}),
     ("tags", ("p*", "!payroll"), {"hr/get"}),
-    (
-        "tags",
-        ("!odd",),
-        {"pay/run", "pay/stop", "hr/get", "bare"},
-    ),  # an exclusion, although a tool has this very value
+    ("tags", ("!odd",), {"pay/run", "pay/stop", "hr/get", "bare"}),  # an exclusion, although a tool has this very value
     ("tags", ("!star*",), {"pay/run", "pay/stop", "bare"}),
     ("tags", ("star*", "pay*"), {"hr/get", "pay/run"}),
     ("deprecated", ("true",), {"pay/stop"}),

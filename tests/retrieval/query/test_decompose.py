@@ -22,10 +22,7 @@ request = st.one_of(sentence, st.text(max_size=60))
 
 PARTS: list[tuple[str, tuple[str, ...]]] = [
     ("give Jan a spot award", ("give Jan a spot award",)),
-    (
-        "Find the supplier Acme and create a purchase order.",
-        ("Find the supplier Acme", "create a purchase order."),
-    ),
+    ("Find the supplier Acme and create a purchase order.", ("Find the supplier Acme", "create a purchase order.")),
     (
         "Book a flight to Rome, then reserve a hotel room; finally tell my manager",
         ("Book a flight to Rome", "then reserve a hotel room", "finally tell my manager"),
@@ -34,10 +31,7 @@ PARTS: list[tuple[str, tuple[str, ...]]] = [
         "If paper stock runs low order ten boxes. Which invoices remain open?",
         ("If paper stock runs low order ten boxes", "Which invoices remain open?"),
     ),
-    (
-        "Pay the open invoice and then\nmail the receipt home",
-        ("Pay the open invoice", "mail the receipt home"),
-    ),
+    ("Pay the open invoice and then\nmail the receipt home", ("Pay the open invoice", "mail the receipt home")),
     # A part that says nothing by itself stays with its neighbour: before it, or after it for the first.
     (
         "list new suppliers, orders, and open invoices by date",

@@ -20,10 +20,7 @@ from tests.harness.ray_node import RayNode, ray_node
 from tests.harness.servers import free_port
 from tests.planners.kgot.run_fakes import StepServer
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")]
 _WAIT_S = 90.0
 _KILLS = 3
 

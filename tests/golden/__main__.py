@@ -150,7 +150,8 @@ def company(folder: Path) -> Seen:
 def open_set(name: str, folder: Path) -> Seen | str:
     if not BENCH.is_dir():
         return "the open sets are not beside the checkout"
-    return measured(reduced(*bench_sets([name]), folder / name, queries=REQUESTS, tools=TOOLS), folder / name)
+    (whole,) = bench_sets([name])
+    return measured(reduced(whole, folder / name, queries=REQUESTS, tools=TOOLS), folder / name)
 
 
 def real(folder: Path) -> Seen | str:

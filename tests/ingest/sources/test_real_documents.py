@@ -81,7 +81,7 @@ def test_no_reader_fails_on_what_it_does_not_know(tmp_path: Path, subtests: pyte
             with subtests.test(str(source)):
                 path = tmp_path / name
                 path.write_bytes(GARBAGE[name])
-                assert source.accepts(Document(name, path=path)) in {True, False}  # type: ignore[attr-defined]
+                assert source.accepts(Document(name, path=path)) in {True, False}
 
 
 ROWS = st.recursive(

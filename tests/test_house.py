@@ -1,7 +1,5 @@
 """The house: budgets that only fall, imports that lead down, private names that stay private."""
 
-from __future__ import annotations
-
 import graphlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The wheel holds every import package with its data and its type marker, and nothing else of the tree."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

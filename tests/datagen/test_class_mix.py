@@ -1,7 +1,5 @@
 """The mix: shares, and what is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

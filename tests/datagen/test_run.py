@@ -1,7 +1,5 @@
 """A run over a catalogue: the same bytes again, nothing asked twice, and what its folder says."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Unanswerable requests: each has a reason, and none is made of what a document hints at."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Writers and the blind reader: what stands in a text by construction, what is rejected and why, what is asked again."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The chart's renderings are those of its templates, are objects of Kubernetes, and have settings and probes of the server."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The compose file is one of the specification, and its services see what they need and no more."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What an image is made from, and, where its root file system can be made here, that it serves without a shell, root or a place to write."""
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import os

@@ -1,7 +1,5 @@
 """The page about access is true: its commands, its policy, its settings and its client work together."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import io
@@ -12,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from services.server.access.policy import read_policy
-from services.server.access.tokens import Identity
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
 from tests.harness.commands import Run
@@ -51,17 +47,3 @@ async def test_the_example_works(run: Run, tmp_path: Path, monkeypatch: pytest.M
 
         await asyncio.to_thread(call)
     assert printed.getvalue() == "2 tools exist for this caller\nUNAUTHENTICATED\n"
-
-
-def test_the_policy_means_what_it_says(tmp_path: Path) -> None:
-    path = tmp_path / "access.yaml"
-    path.write_text(blocks("yaml")[0], encoding="utf-8")
-    policy = read_policy(path)
-    agent = policy.caller(Identity(kind="token", name="orders-agent"))
-    assert agent is not None and agent.roles == {"read"} and agent.filters["id"] == ("!sales/cancel*",)
-    claims = {"groups": ["tool-agents"], "org": "acme", "department": "finance"}
-    person = policy.caller(Identity(kind="jwt", name="x", claims=claims))
-    assert person is not None and set(person.tenants or ()) == {"acme"}
-    assert person.filters["department"] == ("finance", "shared")
-    pipeline = policy.caller(Identity(kind="certificate", name="x", names=("uri:spiffe://company/ci/7",)))
-    assert pipeline is not None and pipeline.roles == {"admin"} and pipeline.tenants is None

@@ -1,7 +1,5 @@
 """The page on asking graphs is true: its commands run in their order and print what is shown, its options and codes exist."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

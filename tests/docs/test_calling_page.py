@@ -1,7 +1,5 @@
 """The page on calling is true: its program and its commands run against the company that it starts, its options exist."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess
@@ -10,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from egotools import Tool
-from planners.calls.tool_access import read_policy
 from services.server.server import Server
 from tests.conftest import ROOT
 from tests.harness.commands import Run
@@ -58,21 +54,3 @@ def test_the_call_of_the_page_answers(
     code, out, err = run(*shlex.split(placed(call))[1:])
     assert code == 0, err
     assert "200 OK" in out and "anna.kowalska@larkfield.example" in out
-
-
-def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
-    (rules,) = (body for kind, body in BLOCKS if kind == "yaml")
-    (tmp_path / "policy.yaml").write_text(rules, encoding="utf-8")
-    policy = read_policy(tmp_path / "policy.yaml")
-
-    def decision(tool_id: str, effect: str) -> str:
-        name, namespace = tool_id.rpartition("/")[2], tool_id.partition("/")[0]
-        return policy.decision(
-            Tool(id=tool_id, name=name, title="", description="", namespace=namespace, effect=effect)
-        )
-
-    assert decision("finance/pay", "change") == "deny"
-    assert decision("finance/listPayments", "read") == "allow"
-    assert decision("hr/approveLeave", "change") == "ask"
-    assert decision("hr/hire", "change") == "allow"
-    assert decision("sales/order", "change") == "ask"

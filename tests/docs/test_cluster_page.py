@@ -1,7 +1,5 @@
 """What the page about operating says of clusters: its quickstart runs, on a cluster that the test starts and ends itself."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """The page of the shipped company is true: its commands run in their order against the mock company, over HTTP."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The worked changes of CONTRIBUTING apply to the tree as it is, and their tests pass."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -37,12 +35,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (copy / path).write_text(text, encoding="utf-8")
     for diff in _DIFF.findall(CHANGES):
         applied = subprocess.run(
-            ["git", "apply", "--unsafe-paths", "-"],
-            cwd=copy,
-            input=diff,
-            capture_output=True,
-            text=True,
-            check=False,
+            ["git", "apply", "--unsafe-paths", "-"], cwd=copy, input=diff, capture_output=True, text=True, check=False
         )
         assert applied.returncode == 0, f"{applied.stderr}\n{diff}"
     return copy

@@ -1,7 +1,5 @@
 """The documents are true: their code runs, their commands exist, their tables are what the code gives."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -30,13 +28,16 @@ def _blocks(text: str, language: str) -> list[str]:
     return [body for kind, body in _BLOCK.findall(text) if kind == language]
 
 
-@pytest.mark.parametrize("page", sorted(["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]))
-def test_every_link_leads_somewhere(page: str) -> None:
-    folder = (ROOT / page).parent
-    missing = [
-        link for link in _LINK.findall((ROOT / page).read_text(encoding="utf-8")) if not (folder / link).exists()
-    ]
-    assert missing == []
+def test_every_link_leads_somewhere(subtests: pytest.Subtests) -> None:
+    for page in sorted(["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]):
+        with subtests.test(page):
+            folder = (ROOT / page).parent
+            missing = [
+                link
+                for link in _LINK.findall((ROOT / page).read_text(encoding="utf-8"))
+                if not (folder / link).exists()
+            ]
+            assert missing == []
 
 
 def _printed_commands() -> list[str]:

@@ -1,7 +1,5 @@
 """The page on frameworks is true: its programs run as they stand, its versions are those that ran, its table is that of the extras."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """The page on MCP is true: its configuration starts a server, its programs run, its options exist."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The page about overlay files is true: its example has no faults, matches the enterprise catalogue, and takes effect."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

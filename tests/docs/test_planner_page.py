@@ -1,7 +1,5 @@
 """The page on planning is true: its commands run in their order and print what is shown, and its domain makes the answers that it says."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The files about the project agree with each other and with the tree."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path
@@ -26,12 +24,6 @@ def test_the_site_lists_every_page_once() -> None:
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     pages = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.glob("**/*.md"))
     assert sorted(_leaves(site["nav"])) == pages
-
-
-def test_the_site_needs_nothing_from_elsewhere() -> None:
-    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    assert site["theme"]["font"] is False
-    assert not {"extra_javascript", "extra_css"} & set(site)
 
 
 def test_every_place_in_the_glossary_exists() -> None:

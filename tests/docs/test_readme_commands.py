@@ -1,7 +1,5 @@
 """The commands of the README's "Your own tools" work in their order, on documents that are there, after ``make demo``."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -11,7 +9,6 @@ import signal
 import subprocess
 import sys
 from contextlib import redirect_stdout
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,31 +21,12 @@ from tests.harness.waiting import LIMIT_S, wait_until
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
 SECTION = README[README.index("## Your own tools") : README.index("## Ten lines of client")]
-_OUTPUTS = ("--out", "-o")
 
 
 def _commands() -> list[list[str]]:
     """The words of every command line of the section, in order."""
     blocks = re.findall(r"^```bash\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
     return [shlex.split(line, comments=True) for block in blocks for line in block.splitlines() if line.strip()]
-
-
-def test_every_input_is_in_the_checkout_or_made_by_an_earlier_command() -> None:
-    made: set[str] = set()
-    for command in _commands():
-        outputs = {word for flag, word in pairwise(command) if flag in _OUTPUTS}
-        for word in command[1:]:
-            known = word.split("/")[0] in made or word in outputs or (ROOT / word).exists()
-            looks_like_a_path = "/" in word or word.startswith(("store", "report", "requests"))
-            assert known or not looks_like_a_path, f"{word} of {shlex.join(command)}"
-        made |= outputs | {word for word in command if word.endswith(".ttl")}
-    assert {"store", "report", "requests"} <= made
-
-
-def test_nothing_asks_for_a_package_that_no_index_has() -> None:
-    pages = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("**/*.md"))]
-    asking = [path.name for path in pages if re.search(r"pip install '?egotools", path.read_text(encoding="utf-8"))]
-    assert asking == []
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What the page about serving says of REST: its commands run as printed, and its routes are those of the code."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

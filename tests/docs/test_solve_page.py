@@ -1,7 +1,5 @@
 """The page on solving tasks is true: its commands run in their order and print what is shown, its options, kinds and codes exist."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from typing import Any

@@ -1,7 +1,5 @@
 """The page about sources is true: its files have no faults, and its example is built."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

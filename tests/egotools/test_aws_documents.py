@@ -1,7 +1,5 @@
 """AWS operations called through their tools, against a server on loopback that knows the model of the service."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Token and tenant of a client: on every call, over TLS or to this machine, and typed errors without them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Calls of tools that were read from documents, against a server on loopback."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from email.parser import BytesParser
 from email.policy import HTTP

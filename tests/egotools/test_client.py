@@ -1,7 +1,5 @@
 """The client against a real server: both clients give the same, errors are typed, dead replicas are gone round."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator
@@ -125,37 +123,38 @@ async def test_errors_are_typed_and_say_what_to_do(ask: Ask) -> None:
         await ask("retrieve", "x", preset="nope")
 
 
-@pytest.mark.parametrize(
-    ("query", "named", "subject"),
-    [
-        ("x", {"k": 0}, "k"),
-        ("x", {"k": 2**40}, "k"),
-        ("x", {"schema_format": "soap"}, "schema_format"),
-        ("x", {"filters": {"team": "finance"}}, "filters.team"),
-        ("x", {"filters": {"team": ["a\ud800"]}}, "filters.team"),
-        ("x", {"filters": {"a\ud800": ["a"]}}, "filters"),
-        ("x", {"filters": {"team": 5}}, "filters.team"),
-        ("x", {"filters": ["team"]}, "filters"),
-        ("x", {"preset": "a\ud800"}, "preset"),
-        ("x", {"k": "5"}, "k"),
-        ("x", {"k": None}, "k"),
-        ("x", {"explain": "yes"}, "explain"),
-        ("x", {"explanation": "yes"}, "explanation"),
-        ("x", {"done": "crm/find_customer"}, "done"),
-        ("x", {"done": [5]}, "done"),
-        ("x", {"done": [""]}, "done"),
-        ("x", {"have": ["customer"]}, "have"),
-        ("x", {"have": {"customer": 5}}, "have.customer"),
-        ("x", {"have": {"": "x"}}, "have"),
-        ("x", {"schema_format": 3}, "schema_format"),
-        ("bad \ud800", {}, "query"),
-        ("", {}, "query"),
-    ],
-)
-async def test_wrong_arguments_are_named(ask: Ask, query: str, named: dict[str, Any], subject: str) -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        await ask("retrieve", query, **named)
-    assert (caught.value.subject, caught.value.code) == (subject, "INVALID_ARGUMENT")
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("x", {"k": 0}, "k"),
+    ("x", {"k": 2**40}, "k"),
+    ("x", {"schema_format": "soap"}, "schema_format"),
+    ("x", {"filters": {"team": "finance"}}, "filters.team"),
+    ("x", {"filters": {"team": ["a\ud800"]}}, "filters.team"),
+    ("x", {"filters": {"a\ud800": ["a"]}}, "filters"),
+    ("x", {"filters": {"team": 5}}, "filters.team"),
+    ("x", {"filters": ["team"]}, "filters"),
+    ("x", {"preset": "a\ud800"}, "preset"),
+    ("x", {"k": "5"}, "k"),
+    ("x", {"k": None}, "k"),
+    ("x", {"explain": "yes"}, "explain"),
+    ("x", {"explanation": "yes"}, "explanation"),
+    ("x", {"done": "crm/find_customer"}, "done"),
+    ("x", {"done": [5]}, "done"),
+    ("x", {"done": [""]}, "done"),
+    ("x", {"have": ["customer"]}, "have"),
+    ("x", {"have": {"customer": 5}}, "have.customer"),
+    ("x", {"have": {"": "x"}}, "have"),
+    ("x", {"schema_format": 3}, "schema_format"),
+    ("bad \ud800", {}, "query"),
+    ("", {}, "query"),
+]
+
+
+async def test_wrong_arguments_are_named(ask: Ask, subtests: pytest.Subtests) -> None:
+    for query, named, subject in WRONG:
+        with subtests.test(query):
+            with pytest.raises(InvalidRequestError) as caught:
+                await ask("retrieve", query, **named)
+            assert (caught.value.subject, caught.value.code) == (subject, "INVALID_ARGUMENT")
 
 
 # -- replicas ----------------------------------------------------------------------------------------------------------

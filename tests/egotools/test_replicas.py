@@ -1,7 +1,5 @@
 """Both clients against replicas that refuse, cancel, hang or lie."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Iterator

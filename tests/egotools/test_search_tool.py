@@ -1,7 +1,5 @@
 """What the search tool says of its catalogue is bounded, and takes names only; what a model writes into it is read so that it can be asked."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Sending: HTTP with a deadline and a limit, AWS through botocore, MCP over stdio and HTTP; all on loopback."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import socket

@@ -1,7 +1,5 @@
 """Comparing: what was gained and lost, exactly; what else differs, said first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Failures: what is missing and why, on a catalogue small enough to know the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Planted graphs whose every figure was counted by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is learned of sessions: what support is asked for, and that a lying reporter moves little."""
 
-from __future__ import annotations
-
 import copy
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Measures against sums done by hand, and against ir_measures; intervals that cover."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

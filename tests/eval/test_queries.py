@@ -1,7 +1,5 @@
 """Labelled requests: read as they are, or refused with every fault in its place."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reports: hand-computed tables, and pages that no text can break out of."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -145,7 +143,7 @@ def test_files_written(tmp_path: Path) -> None:
     files = write_report(tmp_path / "out", summary, [measured], title="Planted")
     assert sorted(path.name for path in files) == sorted(path.name for path in (tmp_path / "out").iterdir())
     assert {path.name for path in files} == {
-        *("report.md", "report.html", "failures.md", "failures.html", "summary.json", "per_query.jsonl"),
+        *("report.md", "report.html", "failures.md", "failures.html", "summary.json", "per_query.jsonl")
     }
     written = json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
     assert written == json.loads(json.dumps(summary_to_json(summary)))
@@ -164,13 +162,6 @@ def test_files_written(tmp_path: Path) -> None:
     assert "No failure was analysed." in (tmp_path / "out/failures.md").read_text(encoding="utf-8")
     again = write_report(tmp_path / "again", summary, [measured], title="Planted")
     assert [path.read_bytes() for path in files] == [path.read_bytes() for path in again]
-
-
-def test_several_sets_have_their_means_first(tmp_path: Path) -> None:
-    sets = [planted(), planted("it/../<b>")]
-    page = page_of(tmp_path, *sets)
-    assert page.index("## All sets") < page.index("## hr") < page.index(r"## it/../\<b>")
-    assert "| graph | aaaaaaaaaaaa | aaaaaaaaaaaa |" in page
 
 
 def test_runs_that_died_and_answers_longer_than_the_catalogue_are_said_on_top(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Runs: resumed and never mixed, whatever the system does or the process dies of."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -191,12 +189,7 @@ def test_damaged_files_are_named_when_they_are_read(tmp_path: Path) -> None:
 def test_a_measured_set_is_read_back_as_it_was(tmp_path: Path) -> None:
     runs = tuple(run(Planted(name=name), tmp_path / "elsewhere") for name in ("b", "grpc:[::1]:5/a"))
     measured = MeasuredSet(
-        queries=QUERIES,
-        runs=runs,
-        tools=6,
-        snapshot_id="s1",
-        missing_gold={"q1": ("t9",)},
-        graph=GRAPH,
+        queries=QUERIES, runs=runs, tools=6, snapshot_id="s1", missing_gold={"q1": ("t9",)}, graph=GRAPH
     )
     write_measured(tmp_path, measured)
     run(Planted(name="not of the set"), tmp_path, snapshot_id="s0")

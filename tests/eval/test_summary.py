@@ -1,7 +1,5 @@
 """Figures of planted systems whose scores are known."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

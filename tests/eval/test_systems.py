@@ -1,7 +1,5 @@
 """Systems: a retriever here, the same behind a server, by name; and what is refused before anything is asked."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import product
 from pathlib import Path

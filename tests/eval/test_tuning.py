@@ -1,7 +1,5 @@
 """Tuning: requests are divided so that no gold set is on both sides, a planted truth is found, and chance is not published."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

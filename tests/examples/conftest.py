@@ -1,7 +1,5 @@
 """The shipped catalogue, read once."""
 
-from __future__ import annotations
-
 import pytest
 
 from ingest.sources import Catalog, read_catalog

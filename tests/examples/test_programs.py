@@ -1,7 +1,5 @@
 """The programs of examples/ run as a newcomer runs them, and print what their first lines promise."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The fetching of the real documents: from archives made here, without a registry."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io
@@ -15,10 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
-from examples.real.archives import members, obtain, run
+from examples.real.archives import members, obtain
 from examples.real.fetch import fetch
 from examples.real.listed import read_list
-from ontology.errors import DocumentError, NotFoundError
+from ontology.errors import DocumentError
 
 DOCUMENT = b'{"openapi": "3.0.0"}'
 
@@ -87,15 +85,6 @@ def test_documents_are_unpacked_and_a_server_is_asked(tmp_path: Path, registry: 
     assert asked == [f"mcp:node {tmp_path}/out/servers/our-shop-2.0/node_modules/@our/shop/index.js"]
 
 
-def test_what_is_there_is_not_fetched_again(tmp_path: Path, registry: Registry) -> None:
-    source = listed(tmp_path, registry.rows()[:1])
-    documents = fetch(tmp_path / "out", source=source, runner=registry)
-    (documents / "model.json").unlink()
-    fetch(tmp_path / "out", source=source, runner=registry)  # from the archive that was kept
-    assert len(registry.commands) == 1
-    assert (documents / "model.json").read_bytes() == DOCUMENT
-
-
 def test_another_archive_than_the_listed_one_is_refused(tmp_path: Path, registry: Registry) -> None:
     rows = [{**registry.rows()[0], "sha256": "0" * 64}]
     with pytest.raises(DocumentError, match=r"pkg-1\.0: its SHA-256 is"):
@@ -116,10 +105,3 @@ def test_a_member_that_is_no_plain_file_is_named(tmp_path: Path, registry: Regis
     archive = read_list(listed(tmp_path, registry.rows()))[1]
     with pytest.raises(DocumentError, match=path):
         members(obtain(archive, tmp_path / "archives", registry), [path])
-
-
-def test_a_client_that_fails_is_quoted(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="the command failed: no such package"):
-        run(["sh", "-c", "echo no such package >&2; exit 1"], tmp_path)
-    with pytest.raises(NotFoundError, match="there is no such command"):
-        run(["no-such-client"], tmp_path)

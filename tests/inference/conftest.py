@@ -1,7 +1,5 @@
 """Servers and tiny models for the tests of the model seams."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Chat models: the scripted one, samples, and the cap on tokens and money, alone and among threads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,23 +9,10 @@ import pytest
 
 from datagen.models import LimitedChat
 from inference import Budget, ChatModel, Message, Sample, ScriptedChat, Spend
-from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
+from ontology.errors import BudgetExceededError, InvalidArgumentError
 from tests.harness.waiting import LIMIT_S
 
 ASK = [Message("user", "list the suppliers")]
-
-
-def test_a_list_is_said_in_order_and_then_ends() -> None:
-    chat = ScriptedChat(["first", BudgetExceededError("the cap is reached"), "third one"])
-    assert isinstance(chat, ChatModel)
-    answer = chat.complete(ASK)
-    assert (answer.text, answer.prompt_tokens, answer.completion_tokens) == ("first", 3, 1)
-    with pytest.raises(BudgetExceededError):
-        chat.complete(ASK)
-    assert chat.complete(ASK, schema={"type": "object"}, schema_name="x").completion_tokens == 2
-    with pytest.raises(ModelError, match="no further answer"):
-        chat.complete(ASK)
-    assert len(chat.calls) == 4
 
 
 WRAPPERS: dict[str, Callable[[ChatModel, Path], ChatModel]] = {

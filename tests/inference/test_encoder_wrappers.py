@@ -1,7 +1,5 @@
 """Models of a server: a late one is waited for only so long, and recent vectors are kept, bounded, one memory for each tenant."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Sequence

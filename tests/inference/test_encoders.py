@@ -1,7 +1,5 @@
 """What every encoder keeps to, run over each of them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The embedded encoder: its weights, its known answers, its independence of workers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Chat and embeddings over HTTP: good answers and all the ways a server can fail."""
 
-from __future__ import annotations
-
 import gzip
 import time
 from collections.abc import Callable

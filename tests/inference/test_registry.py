@@ -1,7 +1,5 @@
 """Names to models, missing extras, and what importing the package brings along."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

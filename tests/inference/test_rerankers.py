@@ -1,7 +1,5 @@
 """What every reranker keeps to, and what the HTTP one makes of servers that misbehave."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,15 +1,12 @@
 """Retries of calls to models, and many calls at once in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from threading import Event
 
 import pytest
 
 from inference import RetryPolicy, concurrent_map
-from inference.retry import TransientFailure, call_with_retries, parse_retry_after
-from ontology.errors import ModelError
+from inference.retry import parse_retry_after
 
 
 def test_back_off_doubles_up_to_the_cap() -> None:
@@ -19,18 +16,6 @@ def test_back_off_doubles_up_to_the_cap() -> None:
         assert full / 2 <= min(delays) <= max(delays) <= full
         assert len(set(delays)) > 1
     assert policy.delay_s(100_000) <= 5.0
-
-
-def test_a_transient_failure_never_gets_out() -> None:
-    calls = []
-
-    def attempt() -> None:
-        calls.append(1)
-        raise TransientFailure("it broke")
-
-    with pytest.raises(ModelError, match=r"host: it broke \(1 attempt\)"):
-        call_with_retries(attempt, policy=RetryPolicy(max_retries=0), subject="host")
-    assert len(calls) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The structured LLM call: parsed, repaired once, cached, and given up after three failures."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

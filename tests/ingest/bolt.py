@@ -14,18 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-_HELLO, _LOGON, _GOODBYE, _RESET, _RUN, _BEGIN, _COMMIT, _ROLLBACK, _PULL, _LOGOFF = (
-    0x01,
-    0x6A,
-    0x02,
-    0x0F,
-    0x10,
-    0x11,
-    0x12,
-    0x13,
-    0x3F,
-    0x6B,
-)
+_HELLO, _LOGON, _GOODBYE, _RESET, _RUN, _PULL = 0x01, 0x6A, 0x02, 0x0F, 0x10, 0x3F
 _SUCCESS, _RECORD, _IGNORED, _FAILURE = 0x70, 0x71, 0x7E, 0x7F
 
 

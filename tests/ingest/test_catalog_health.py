@@ -1,7 +1,5 @@
 """What the owners of the tools are told: near-duplicates above all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest
@@ -34,11 +32,7 @@ def near_duplicates(tools: Iterable[Tool]) -> tuple[tuple[str, ...], ...]:
             tool("get_shift_v2", LONG, path="/v2/shifts/{id}", method="GET"),
         ),
     ],
-    ids=[
-        "same name and inputs",
-        "same text",
-        "another version of the path",
-    ],
+    ids=["same name and inputs", "same text", "another version of the path"],
 )
 def test_near_duplicates_are_found(one: Tool, other: Tool) -> None:
     assert near_duplicates([one, other, tool("delete_order", "Deletes it.")]) == (tuple(sorted((one.id, other.id))),)

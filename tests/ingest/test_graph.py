@@ -1,7 +1,5 @@
 """The tool graph: nodes, edges, evidence, order."""
 
-from __future__ import annotations
-
 import random
 
 import networkx as nx

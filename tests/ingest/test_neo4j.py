@@ -10,7 +10,7 @@ import pytest
 
 from ingest.graph import build_graph
 from ingest.neo4j import parse_bolt_address, write_neo4j
-from ontology import InvalidArgumentError, MissingExtraError, StorageError
+from ontology import InvalidArgumentError, StorageError
 from tests.harness.graphs import as_networkx
 from tests.ingest.bolt import Bolt, serving
 from tests.ingest.graphs import nasty_graph, small_graph
@@ -86,9 +86,3 @@ def test_a_malformed_address_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(InvalidArgumentError, match="must be bolt") as caught:
         parse_bolt_address(url, feature="x")
     assert url == "hunter2" or "ter2" not in str(caught.value)
-
-
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"requirements/neo4j\.txt"):
-        parse_bolt_address("bolt://host", feature="x")

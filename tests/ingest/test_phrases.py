@@ -1,7 +1,5 @@
 """Everyday phrases: from a model or a file, checked against the catalogue; whatever a writer returns, the build goes on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Appending: all of the data is on the disk, or nothing of it is in the file."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The one tree of errors: every error has one gRPC code, one exit code, a subject and a remedy."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -12,7 +10,7 @@ import grpc
 import pytest
 
 from ontology import errors
-from ontology.errors import EgotoolsError, MissingExtraError, error_from_status
+from ontology.errors import EgotoolsError, error_from_status
 
 
 def _tree(root: type[EgotoolsError]) -> list[type[EgotoolsError]]:
@@ -22,28 +20,13 @@ def _tree(root: type[EgotoolsError]) -> list[type[EgotoolsError]]:
 TREE = [error for error in _tree(EgotoolsError) if error.__module__ == errors.__name__]
 
 
-@pytest.mark.parametrize("error", TREE, ids=lambda error: error.__name__)
-def test_every_code_is_one_that_grpc_knows(error: type[EgotoolsError]) -> None:
-    assert hasattr(grpc.StatusCode, error.grpc_code)
-    assert 1 <= error.exit_code < 64
-
-
-@pytest.mark.parametrize("code", [code.name for code in grpc.StatusCode])
-def test_a_status_becomes_an_error_of_its_code_or_the_root(code: str) -> None:
-    error = error_from_status(code, "It went wrong.", subject="there", remedy="Look.")
-    known = {kind.grpc_code for kind in TREE}
-    assert error.grpc_code == (code if code in known else "INTERNAL")
-    assert str(error) == "there: It went wrong. Look."
-
-
-def test_an_error_is_one_sentence_of_what_where_and_what_to_do() -> None:
-    error = EgotoolsError("the file is empty", subject="a.json:3", remedy="Put tools into it")
-    assert str(error) == "a.json:3: the file is empty. Put tools into it."
-    assert str(EgotoolsError("it broke")) == "it broke."
-
-
-def test_a_missing_extra_names_how_to_get_it() -> None:
-    assert "pip install -r requirements/mcp.txt" in str(MissingExtraError("a live MCP server", extra="mcp"))
+def test_a_status_becomes_an_error_of_its_code_or_the_root(subtests: pytest.Subtests) -> None:
+    for code in [code.name for code in grpc.StatusCode]:
+        with subtests.test(code):
+            error = error_from_status(code, "It went wrong.", subject="there", remedy="Look.")
+            known = {kind.grpc_code for kind in TREE}
+            assert error.grpc_code == (code if code in known else "INTERNAL")
+            assert str(error) == "there: It went wrong. Look."
 
 
 def test_without_a_clone_the_packages_of_an_extra_are_named(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Tools and triples: their JSON forms lose nothing, and refuse what is no tool."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -75,11 +73,7 @@ def test_what_is_no_tool_is_refused_by_field(row: Any, subject: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "required"),
-    [
-        ({"tool": "a", "reason": "a session"}, True),
-        ({"tool": "a", "required": False}, False),
-    ],
+    ("row", "required"), [({"tool": "a", "reason": "a session"}, True), ({"tool": "a", "required": False}, False)]
 )
 def test_a_dependency_that_can_only_be_followed_is_not_required(row: dict[str, Any], required: bool) -> None:
     [dependency] = Tool.from_json({"name": "b", "depends_on": [row]}).depends_on

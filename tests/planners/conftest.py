@@ -1,7 +1,5 @@
 """What tests of planners share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

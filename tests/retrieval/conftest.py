@@ -1,7 +1,5 @@
 """A small catalogue, its graph and its snapshot, made once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ablations: each takes its feature away, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path

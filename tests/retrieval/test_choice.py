@@ -1,7 +1,5 @@
 """What a request may ask of the size of an answer, a budget of tokens, and a model that chooses among the best tools."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import AsyncIterator, Sequence

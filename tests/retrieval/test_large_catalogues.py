@@ -1,7 +1,5 @@
 """What bounds the work of a request in a large catalogue; the bounds are made small, so that a small catalogue meets them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 

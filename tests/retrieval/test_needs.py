@@ -1,7 +1,5 @@
 """Needs over the wire, with a real engine: each is served, the answer says how well, and what is no need is refused by name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

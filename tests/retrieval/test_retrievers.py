@@ -1,7 +1,5 @@
 """Every preset through one suite, and algorithm 2 against networkx and brute force."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -49,11 +47,6 @@ QUERY = "find the supplier and create a purchase order for an amount of 500"
 
 def test_the_suite_covers_every_preset(engine: Engine) -> None:
     assert set(engine.catalog().presets) == set(PRESETS)
-
-
-def test_an_unknown_preset_lists_the_known_ones(engine: Engine) -> None:
-    with pytest.raises(InvalidArgumentError, match="bm25-regex-title"):
-        engine.retriever("graph")
 
 
 def _algorithm_2(snapshot: Snapshot, query: str) -> set[str]:

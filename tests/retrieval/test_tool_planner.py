@@ -1,7 +1,5 @@
 """Plans of calls over a snapshot: the order of the calls, where each input comes from, and what is left to ask."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Every class of the error tree is one gRPC code, one exit code and one class of the client; none is UNKNOWN."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path
@@ -55,16 +53,17 @@ def test_internal_is_for_bugs_and_unknown_for_nothing() -> None:
     assert [kind.__name__ for kind in TREE if kind.grpc_code == "UNKNOWN"] == []
 
 
-@pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)
-def test_a_class_is_one_code_one_reason_and_one_error_of_the_client(kind: type[EgotoolsError]) -> None:
-    error = made(kind)
-    message = error_message(error)
-    code, _, _ = status(message)
-    assert code.name == kind.grpc_code and message.reason == reason_of(error)
-    assert [other.__name__ for other in TREE if reason_of(made(other)) == message.reason] == [kind.__name__]
-    met = client_error_of(code.name, message.message)
-    assert met.code == kind.grpc_code
-    assert isinstance(met, InternalServerError) == (kind is EgotoolsError)
+def test_a_class_is_one_code_one_reason_and_one_error_of_the_client(subtests: pytest.Subtests) -> None:
+    for kind in TREE:
+        with subtests.test(str(kind)):
+            error = made(kind)
+            message = error_message(error)
+            code, _, _ = status(message)
+            assert code.name == kind.grpc_code and message.reason == reason_of(error)
+            assert [other.__name__ for other in TREE if reason_of(made(other)) == message.reason] == [kind.__name__]
+            met = client_error_of(code.name, message.message)
+            assert met.code == kind.grpc_code
+            assert isinstance(met, InternalServerError) == (kind is EgotoolsError)
 
 
 @pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)

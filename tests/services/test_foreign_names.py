@@ -1,7 +1,5 @@
 """Documents that name what is not theirs: what a caller sees, and where credentials go, stays as the operator said."""
 
-from __future__ import annotations
-
 import json
 from itertools import permutations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The log of outcomes: durable before it is acknowledged, each request once, cut where it is torn, bounded."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

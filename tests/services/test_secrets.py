@@ -4,8 +4,6 @@ The sources are MCP servers over stdio and HTTP, documents over HTTP, a Python m
 success and once with a failure that repeats what it was given.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import shlex

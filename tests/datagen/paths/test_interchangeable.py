@@ -1,7 +1,5 @@
 """Interchangeable tools: what would do equally in a path, and what a request leaves open of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

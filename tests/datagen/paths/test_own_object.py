@@ -1,7 +1,5 @@
 """The caller's own object: which look-ups give what a call has anyway."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

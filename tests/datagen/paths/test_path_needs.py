@@ -1,7 +1,5 @@
 """Minimality and sufficiency of paths: needless tools and open inputs."""
 
-from __future__ import annotations
-
 import pytest
 
 from datagen.paths.needs import PathNeeds

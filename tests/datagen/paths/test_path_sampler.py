@@ -1,7 +1,5 @@
 """Paths: what every path must be, what each class asks for, and what becomes of poor catalogues."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The R-P graph: planted edges, and the dependencies of public sets."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Outputs by rules: the documented ones first, else names from the catalogue's own inputs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

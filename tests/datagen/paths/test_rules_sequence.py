@@ -1,7 +1,5 @@
 """Sequences by rules, against pairs labelled by hand and against planted ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from datagen.paths.sequence import SequenceRules

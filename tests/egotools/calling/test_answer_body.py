@@ -1,7 +1,5 @@
 """What a tool answers can be sent on as JSON, whatever it holds."""
 
-from __future__ import annotations
-
 import json
 
 from egotools.calling.invoker import ToolAnswer, of_http, of_mcp

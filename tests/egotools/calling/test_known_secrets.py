@@ -1,7 +1,5 @@
 """A credential that an answer repeats is taken out, however it is written."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any
@@ -19,32 +17,33 @@ def cleaned(body: Any) -> Any:
     return SECRETS.without(ToolAnswer(ok=True, status="200 OK", body=body)).body
 
 
-@pytest.mark.parametrize("as_bytes", [False, True])
-@pytest.mark.parametrize(
-    "written",
-    [
-        KEY,
-        quote(KEY, safe=""),
-        quote(KEY, safe="").lower(),
-        quote_plus(KEY),
-        quote(quote(KEY, safe=""), safe=""),
-        "".join(f"\\u{ord(char):04x}" for char in TOKEN),
-        "".join(f"%{ord(char):02x}" for char in TOKEN),
-        json.dumps(PASSWORD)[1:-1],
-        json.dumps(PASSWORD, ensure_ascii=False)[1:-1],
-        PASSWORD.replace('"', '\\"').replace("/", "\\/"),
-        PASSWORD,
-        base64.b64encode(f"jan:{PASSWORD}".encode()).decode(),
-        base64.urlsafe_b64encode(TOKEN.encode()).decode(),
-        f"Authorization: Bearer {TOKEN}",
-    ],
-)
-def test_it_is_found(written: str, as_bytes: bool) -> None:
-    text = f'<"{written}">'
-    found = cleaned(text.encode()).decode() if as_bytes else cleaned(text)
-    assert "[credential]" in found
-    for part in (KEY[:8], TOKEN, PASSWORD[6:], written):
-        assert part not in found
+WRITTEN: list[str] = [
+    KEY,
+    quote(KEY, safe=""),
+    quote(KEY, safe="").lower(),
+    quote_plus(KEY),
+    quote(quote(KEY, safe=""), safe=""),
+    "".join(f"\\u{ord(char):04x}" for char in TOKEN),
+    "".join(f"%{ord(char):02x}" for char in TOKEN),
+    json.dumps(PASSWORD)[1:-1],
+    json.dumps(PASSWORD, ensure_ascii=False)[1:-1],
+    PASSWORD.replace('"', '\\"').replace("/", "\\/"),
+    PASSWORD,
+    base64.b64encode(f"jan:{PASSWORD}".encode()).decode(),
+    base64.urlsafe_b64encode(TOKEN.encode()).decode(),
+    f"Authorization: Bearer {TOKEN}",
+]
+
+
+def test_it_is_found(subtests: pytest.Subtests) -> None:
+    for written in WRITTEN:
+        for as_bytes in [False, True]:
+            with subtests.test(str(as_bytes)):
+                text = f'<"{written}">'
+                found = cleaned(text.encode()).decode() if as_bytes else cleaned(text)
+                assert "[credential]" in found
+                for part in (KEY[:8], TOKEN, PASSWORD[6:], written):
+                    assert part not in found
 
 
 def test_in_values_and_in_the_status() -> None:

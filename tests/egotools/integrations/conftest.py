@@ -1,7 +1,5 @@
 """One catalogue, one server of it, the API that it describes and a chat server, for all tests here."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

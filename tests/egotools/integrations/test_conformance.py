@@ -1,7 +1,5 @@
 """What every adapter keeps, with its framework, a chat server that says what it is told, and tools on loopback."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What an agent's environment installs: a small wheel of the package alone, that needs grpcio, protobuf and httpx."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A found tool of an MCP server is called in a session at the address that the developer gave, with its token."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """LangGraph keeps what a conversation found in its state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver

@@ -1,7 +1,5 @@
 """A snapshot is swapped while conversations go on: what it no longer has is not called."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """One source: what it remembers, where it calls, what it shows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

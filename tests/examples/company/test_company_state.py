@@ -1,7 +1,5 @@
 """Writes change what later reads show; the records of a seed agree with each other across systems."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

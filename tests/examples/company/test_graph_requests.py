@@ -1,7 +1,5 @@
 """Requests over several systems of the company, with tools found by the service: all are answered."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Bad ids, wrong kinds, SQL in values, big and broken bodies: a refusal that is a Problem, and nothing else changes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -114,13 +112,7 @@ def test_a_type_is_not_changed_where_a_predicate_needs_it(ontology: Ontology) ->
 # --- near-duplicates -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("frequent", "rare"),
-    [
-        ("email address", "e-mail address"),
-        ("line item", "lineitem"),
-    ],
-)
+@pytest.mark.parametrize(("frequent", "rare"), [("email address", "e-mail address"), ("line item", "lineitem")])
 def test_spellings_are_merged_into_the_more_frequent(frequent: str, rare: str, ontology: Ontology) -> None:
     result = canonicalize([*has(rare), *has(frequent, times=2)], [], ontology)
     assert set(tails(result)) == {frequent}

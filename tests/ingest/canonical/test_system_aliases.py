@@ -1,7 +1,5 @@
 """Aliases of systems: which names are found, which name nothing, and what two systems share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

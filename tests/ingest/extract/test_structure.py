@@ -1,7 +1,5 @@
 """What structure declares: names of parameters, what they identify, values, metadata, dependencies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

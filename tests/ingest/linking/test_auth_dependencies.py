@@ -1,7 +1,5 @@
 """Signing in: who requires a session needs the one tool that opens it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Context parameters: found by frequency and place in the path, and never supplied by another tool."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ingest.linking.edges import derive_links

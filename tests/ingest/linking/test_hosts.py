@@ -1,7 +1,5 @@
 """Registered labels of hosts: what tells an owner, and what does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from ingest.linking.subjects import registered_label

@@ -1,7 +1,5 @@
 """Resolver edges: which tool turns words into the identifier that another needs; and which parameters are identifiers."""
 
-from __future__ import annotations
-
 import pytest
 
 from ingest.linking.edges import DerivedEdge

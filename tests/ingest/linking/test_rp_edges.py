@@ -1,7 +1,5 @@
 """R-P edges: which output fills which input."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which tools cannot supply a value, and which are nearest to the consumer."""
 
-from __future__ import annotations
-
 import pytest
 
 from ingest.linking.identifiers import RESOURCE_NAME, IdentifierReader, kinds_of

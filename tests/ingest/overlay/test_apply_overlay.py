@@ -1,7 +1,5 @@
 """Overlays applied to the tools of a catalogue: what changes, what is left out, and what matches nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The overlay file: every fault with its line, and what is kept of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """AWS service models: small ones, broken ones, and all that the installed botocore ships."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -1,7 +1,5 @@
 """A document that would use up time or memory is one rejected record, and the build goes on."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

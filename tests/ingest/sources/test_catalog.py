@@ -1,7 +1,5 @@
 """The catalogue: mixed documents, ids, rejected, strictness."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Function definitions in the forms that chat models and their frameworks take."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -43,19 +41,20 @@ def read(path: Path, text: str) -> tuple[list[Tool], list[RejectedRecord]]:
     return [i for i in items if isinstance(i, Tool)], [i for i in items if isinstance(i, RejectedRecord)]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("ending", ["json", "jsonl"])
-def test_each_form(tmp_path: Path, form: str, ending: str) -> None:
-    tools, rejected = read(tmp_path / f"f.{ending}", json.dumps(FORMS[form]))
-    assert rejected == []
-    (tool,) = tools
-    assert (tool.id, tool.name, tool.description) == ("weather", "weather", "Tells the weather.")
-    assert [(p.name, p.type, p.required, p.enum) for p in tool.parameters] == [
-        ("city", "string", True, ()),
-        ("unit", "string", False, ("c", "f")),
-        ("stops", "array", False, ()),
-        ("stops[].lat", "number", False, ()),
-    ]
+def test_each_form(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for ending in ["json", "jsonl"]:
+        for form in FORMS:
+            with subtests.test(form):
+                tools, rejected = read(tmp_path / f"f.{ending}", json.dumps(FORMS[form]))
+                assert rejected == []
+                (tool,) = tools
+                assert (tool.id, tool.name, tool.description) == ("weather", "weather", "Tells the weather.")
+                assert [(p.name, p.type, p.required, p.enum) for p in tool.parameters] == [
+                    ("city", "string", True, ()),
+                    ("unit", "string", False, ("c", "f")),
+                    ("stops", "array", False, ()),
+                    ("stops[].lat", "number", False, ()),
+                ]
 
 
 def test_outputs_and_metadata(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Discovery documents: small ones, broken ones, and those that the installed client ships."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MCP: saved lists in every wrapping, and real servers over stdio and streamable HTTP that the tests start."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging
@@ -20,7 +18,7 @@ from ingest.sources import read_catalog
 from ingest.sources.document import Document
 from ingest.sources.mcp.source import McpSource, list_tools
 from ingest.sources.source import RejectedRecord
-from ontology.errors import CatalogError, DocumentError, MissingExtraError
+from ontology.errors import CatalogError, DocumentError
 from ontology.tool import Tool
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
@@ -33,10 +31,7 @@ FIND: dict[str, Any] = {
     "description": "Finds orders of a customer.",
     "inputSchema": {
         "type": "object",
-        "properties": {
-            "customer_id": {"type": "string", "format": "uuid"},
-            "filter": {"$ref": "#/$defs/Filter"},
-        },
+        "properties": {"customer_id": {"type": "string", "format": "uuid"}, "filter": {"$ref": "#/$defs/Filter"}},
         "required": ["customer_id"],
         "$defs": {"Filter": {"type": "object", "properties": {"state": {"enum": ["open", "closed"]}}}},
     },
@@ -316,12 +311,6 @@ def test_the_secrets_of_a_live_address_are_shown_and_kept_nowhere(
     with pytest.raises(CatalogError) as caught:
         read_catalog([address])
     assert SECRET not in str(caught.value)
-
-
-def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingExtraError, match=r"requirements/mcp.txt"):
-        list(McpSource().read(Document("mcp:server")))
 
 
 FLOODS = """

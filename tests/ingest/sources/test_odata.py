@@ -1,7 +1,5 @@
 """OData v2 and v4: sets, contained collections, operations, navigation, annotations, and documents that are broken."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Schemas and calls of OData tools: types and facets of EDM, keys, filters, functions and actions of version 2 and 4."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """OpenAPI 3.0, 3.1 and Swagger 2.0."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ paths:
       - {name: lang, in: query, schema: {type: string}}
       - {name: session, in: cookie, schema: {type: string}}
       - {name: Authorization, in: header, schema: {type: string}}
+      - {name: Accept, in: header, schema: {type: string}}
       - {name: X-Trace, in: header, schema: {type: string}}
     get:
       operationId: getOrder

@@ -1,7 +1,5 @@
 """What OpenAPI 3.1 and real documents add: path-level descriptions, cookies, callbacks, media types, security."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -19,23 +17,6 @@ def read(folder: Path, document: dict[str, Any]) -> dict[str, Tool]:
 
 def body(schema: dict[str, Any], media_type: str = "application/json") -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {media_type: {"schema": schema}}}}
-
-
-def test_what_others_call_is_no_tool_and_cookies_are_left_out(tmp_path: Path) -> None:
-    called = {"post": {"operationId": "called", "responses": {}}}
-    operation = {
-        "operationId": "subscribe",
-        "callbacks": {"event": {"{$request.body#/url}": called}},
-        "parameters": [
-            {"name": "session", "in": "cookie", "schema": {"type": "string"}},
-            {"name": "Accept", "in": "header", "schema": {"type": "string"}},
-            {"name": "X-Trace", "in": "header", "schema": {"type": "string"}},
-        ],
-    }
-    document = {"openapi": "3.1.0", "paths": {"/s": {"post": operation}}, "webhooks": {"hook": called}}
-    tools = read(tmp_path, document)
-    assert list(tools) == ["subscribe"]
-    assert list((tools["subscribe"].input_schema or {})["properties"]) == ["X-Trace"]
 
 
 def test_null_alternatives_lists_and_maps_are_kept(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Python callables by their address."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

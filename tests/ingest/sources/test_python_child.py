@@ -1,7 +1,5 @@
 """Whatever the code of a module does, it is one rejected record, and the build goes on."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

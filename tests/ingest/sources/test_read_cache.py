@@ -1,7 +1,5 @@
 """The read cache: an unchanged file is not read again; whatever changes what is read, is."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """JSON Schema to parameters, and prose out of markup."""
 
-from __future__ import annotations
-
 import pytest
 
 from ingest.sources.json_schema.schema import flatten

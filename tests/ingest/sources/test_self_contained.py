@@ -1,7 +1,5 @@
 """Schemas made to stand alone: every value the source accepts stays valid, nothing is lost but what the limit cuts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,70 +16,46 @@ def alone(schema: Any, *, output: bool = False) -> dict[str, Any]:
     return dict(self_contained(schema, local_lookup(schema), output=output).schema)
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        (
-            {"type": "array", "items": {"type": "integer", "minimum": 1}},
-            {"type": "array", "items": {"type": "integer", "minimum": 1}},
-        ),
-        (
-            {"type": "object", "additionalProperties": {"type": "string"}},
-            {"type": "object", "additionalProperties": {"type": "string"}},
-        ),
-        ({"type": "string", "nullable": True, "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
-        (
-            {"type": ["number", "string"], "nullable": True, "enum": [1, "a"]},
-            {"type": ["number", "string", "null"], "enum": [1, "a", None]},
-        ),
-        ({"type": "integer", "minimum": 0, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 0}),
-        ({"type": "integer", "minimum": 0, "exclusiveMinimum": False}, {"type": "integer", "minimum": 0}),
-        ({"type": "string", "example": "INC0012345"}, {"type": "string", "examples": ["INC0012345"]}),
-        ({"type": "file"}, {"type": "string", "format": "binary"}),
-        ({"type": "dict"}, {"type": "object"}),
-        (
-            {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
-            {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
-        ),
-        ({"type": "any"}, {}),
-        (
-            {"type": "string", "enum": [0, True], "default": 1},
-            {"type": "string", "enum": ["0", "true"], "default": "1"},
-        ),
-        (
-            {"type": "integer", "nullable": True, "enum": ["1", "2"]},
-            {"type": ["integer", "null"], "enum": [1, 2, None]},
-        ),
-        ({"type": "boolean", "const": "true"}, {"type": "boolean", "const": True}),
-        ({"type": "integer", "enum": [10, "all"]}, {"enum": [10, "all"]}),
-        (
-            {"type": "array", "items": {"type": "string"}, "enum": [1]},
-            {"type": "array", "items": {"type": "string", "enum": ["1"]}},
-        ),
-        ({"enum": [], "allOf": [{"type": "string"}]}, {"allOf": [{"type": "string"}]}),
-    ],
-    ids=[
-        "items",
-        "map",
-        "nullable",
-        "nullable list",
-        "exclusive",
-        "not exclusive",
-        "example",
-        "file",
-        "dict",
-        "alternatives",
-        "any",
-        "numbers of a text",
-        "texts of a number",
-        "text of a boolean",
-        "values of two types",
-        "values of a list",
-        "no values",
-    ],
-)
-def test_what_a_schema_states_is_kept_in_one_dialect(source: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    assert alone(source) == expected
+DIALECT: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
+    (
+        {"type": "array", "items": {"type": "integer", "minimum": 1}},
+        {"type": "array", "items": {"type": "integer", "minimum": 1}},
+    ),
+    (
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+    ),
+    ({"type": "string", "nullable": True, "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
+    (
+        {"type": ["number", "string"], "nullable": True, "enum": [1, "a"]},
+        {"type": ["number", "string", "null"], "enum": [1, "a", None]},
+    ),
+    ({"type": "integer", "minimum": 0, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 0}),
+    ({"type": "integer", "minimum": 0, "exclusiveMinimum": False}, {"type": "integer", "minimum": 0}),
+    ({"type": "string", "example": "INC0012345"}, {"type": "string", "examples": ["INC0012345"]}),
+    ({"type": "file"}, {"type": "string", "format": "binary"}),
+    ({"type": "dict"}, {"type": "object"}),
+    (
+        {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
+    ),
+    ({"type": "any"}, {}),
+    ({"type": "string", "enum": [0, True], "default": 1}, {"type": "string", "enum": ["0", "true"], "default": "1"}),
+    ({"type": "integer", "nullable": True, "enum": ["1", "2"]}, {"type": ["integer", "null"], "enum": [1, 2, None]}),
+    ({"type": "boolean", "const": "true"}, {"type": "boolean", "const": True}),
+    ({"type": "integer", "enum": [10, "all"]}, {"enum": [10, "all"]}),
+    (
+        {"type": "array", "items": {"type": "string"}, "enum": [1]},
+        {"type": "array", "items": {"type": "string", "enum": ["1"]}},
+    ),
+    ({"enum": [], "allOf": [{"type": "string"}]}, {"allOf": [{"type": "string"}]}),
+]
+
+
+def test_what_a_schema_states_is_kept_in_one_dialect(subtests: pytest.Subtests) -> None:
+    for source, expected in DIALECT:
+        with subtests.test(str(source)):
+            assert alone(source) == expected
 
 
 def test_references_become_definitions_and_cycles_stay() -> None:
@@ -99,9 +73,7 @@ def test_references_become_definitions_and_cycles_stay() -> None:
         "type": "object",
         "properties": {"next": {"$ref": "#/$defs/Node"}},
         "required": ["next"],
-        "$defs": {
-            "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "required": ["next"]},
-        },
+        "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "required": ["next"]}},
     }
     answer = alone(source, output=True)
     assert set(answer["properties"]) == {"next", "id"}

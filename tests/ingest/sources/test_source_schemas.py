@@ -1,7 +1,5 @@
 """Schemas as the sources wrote them, over real documents: nothing that a document says about its inputs is lost."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import cache

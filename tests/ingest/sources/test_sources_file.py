@@ -1,7 +1,5 @@
 """The sources file: every fault with its line, values by reference, and what is kept of each source."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables: JSONL, CSV and JSON lists in the paper's form."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Values of passwords and keys in the schemas and parameters of a document do not stay in its tools."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -15,31 +13,30 @@ KEY = "S3CRETa1b2c3d4"
 
 def tool(name: str, **schema: Any) -> Tool:
     return Tool(
-        id="find",
-        name="find",
-        input_schema={"type": "object", "properties": {name: {"type": "string", **schema}}},
+        id="find", name="find", input_schema={"type": "object", "properties": {name: {"type": "string", **schema}}}
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "X-Auth-Token",
-        "token",
-        "refresh_token",
-        "clientSecretKey",
-        "aws_secret_access_key",
-        "db_password",
-        "login.token",
-    ],
-)
-@pytest.mark.parametrize("keyword", ["example", "default", "examples", "const", "enum", "pattern"])
-def test_values_of_keys_are_taken_out(name: str, keyword: str) -> None:
-    value: Any = [KEY] if keyword in ("examples", "enum") else f"^{KEY}$" if keyword == "pattern" else KEY
-    before = tool(name, **{keyword: value})
-    after = without_secrets(before)
-    assert "CRET" not in after.canonical_json()
-    assert secret_places(before, after) == [f"input_schema.properties.{name}.{keyword}"]
+KEYS: list[str] = [
+    "X-Auth-Token",
+    "token",
+    "refresh_token",
+    "clientSecretKey",
+    "aws_secret_access_key",
+    "db_password",
+    "login.token",
+]
+
+
+def test_values_of_keys_are_taken_out(subtests: pytest.Subtests) -> None:
+    for keyword in ["example", "default", "examples", "const", "enum", "pattern"]:
+        for name in KEYS:
+            with subtests.test(name):
+                value: Any = [KEY] if keyword in ("examples", "enum") else f"^{KEY}$" if keyword == "pattern" else KEY
+                before = tool(name, **{keyword: value})
+                after = without_secrets(before)
+                assert "CRET" not in after.canonical_json()
+                assert secret_places(before, after) == [f"input_schema.properties.{name}.{keyword}"]
 
 
 @pytest.mark.parametrize("keyword", ["enum", "pattern", "const", "format"])
@@ -51,32 +48,30 @@ def test_what_is_valid_is_taken_out_whole_where_it_has_a_secret(keyword: str) ->
         assert is_example(place) is (keyword != "format")
 
 
-@pytest.mark.parametrize(
-    ("name", "schema"),
-    [
-        ("token", {"example": "USDT"}),
-        ("token", {"example": "<TOKEN>"}),
-        ("token", {"example": "your_token_12345"}),
-        ("token", {"example": "0x" + "dAC17F958D" * 4}),
-        ("token", {"pattern": "^[A-Za-z0-9]{16}$"}),
-        ("nextPageToken", {"example": KEY}),
-        ("clientRequestToken", {"example": KEY}),
-        ("password", {"enum": ["set", "unset"]}),
-        ("password", {"pattern": "^(?=.*[0-9]).{8,64}$"}),
-        ("order_id", {"example": KEY, "enum": [KEY]}),
-        (
-            "key",
-            {
-                "pattern": "^(ssh-rsa|sk-ssh-ed25519|sk-ecdsa-sha2-nistp256)@openssh.com",
-                "enum": ["sk-ssh-ed25519@openssh.com"],
-            },
-        ),
-        (
-            "login",
-            {"pattern": "password=[a-z]{3}x12345678|ghp_[A-Za-z0-9]{36}", "enum": ["a", "see password=x12345678"]},
-        ),
-    ],
-)
-def test_other_values_stay(name: str, schema: dict[str, Any]) -> None:
-    before = tool(name, **schema)
-    assert json.loads(without_secrets(before).canonical_json()) == json.loads(before.canonical_json())
+OTHERS: list[tuple[str, dict[str, Any]]] = [
+    ("token", {"example": "USDT"}),
+    ("token", {"example": "<TOKEN>"}),
+    ("token", {"example": "your_token_12345"}),
+    ("token", {"example": "0x" + "dAC17F958D" * 4}),
+    ("token", {"pattern": "^[A-Za-z0-9]{16}$"}),
+    ("nextPageToken", {"example": KEY}),
+    ("clientRequestToken", {"example": KEY}),
+    ("password", {"enum": ["set", "unset"]}),
+    ("password", {"pattern": "^(?=.*[0-9]).{8,64}$"}),
+    ("order_id", {"example": KEY, "enum": [KEY]}),
+    (
+        "key",
+        {
+            "pattern": "^(ssh-rsa|sk-ssh-ed25519|sk-ecdsa-sha2-nistp256)@openssh.com",
+            "enum": ["sk-ssh-ed25519@openssh.com"],
+        },
+    ),
+    ("login", {"pattern": "password=[a-z]{3}x12345678|ghp_[A-Za-z0-9]{36}", "enum": ["a", "see password=x12345678"]}),
+]
+
+
+def test_other_values_stay(subtests: pytest.Subtests) -> None:
+    for name, schema in OTHERS:
+        with subtests.test(name):
+            before = tool(name, **schema)
+            assert json.loads(without_secrets(before).canonical_json()) == json.loads(before.canonical_json())

@@ -1,7 +1,5 @@
 """A live OpenAPI document, from a server that the test runs itself."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

@@ -1,7 +1,5 @@
 """An approval is of the exact content of a tool: any change after it voids it."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

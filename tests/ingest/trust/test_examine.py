@@ -1,7 +1,5 @@
 """What is found in tool documents, and what is not."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -50,10 +48,7 @@ def test_hidden_text_is_severe_in_any_field(field: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "Reads ümläuts, emoji 👍🏽 👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿, Persian می‌خواهم and soft hy\u00adphens.",
-        "أضف \u200fالفاتورة إلى القائمة",
-    ],
+    ["Reads ümläuts, emoji 👍🏽 👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿, Persian می‌خواهم and soft hy\u00adphens.", "أضف \u200fالفاتورة إلى القائمة"],
 )
 def test_ordinary_writing_is_left_alone(text: str) -> None:
     assert _severe(_tool(text), _tool(name="list_invoices", parameters=(Parameter(name="q", description=text),))) == []
@@ -84,8 +79,7 @@ def test_bidirectional_controls_are_severe(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("space", "name"),
-    [("erp", "get_invоice"), ("erp", "get_inv0ice"), ("еrp", "get_invoice"), ("erp", "ｇet_invoice")],
+    ("space", "name"), [("erp", "get_invоice"), ("erp", "get_inv0ice"), ("еrp", "get_invoice"), ("erp", "ｇet_invoice")]
 )
 def test_a_name_in_look_alike_letters_is_severe_and_its_model_is_not(space: str, name: str) -> None:
     found = _severe(_tool(), _tool("Gets an invoice of any client.", name=name, space=space))

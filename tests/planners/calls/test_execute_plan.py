@@ -1,7 +1,5 @@
 """Plans of calls, executed on Python tools: inputs out of answers, known values and defaults; what stops a run, and what is left then."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a model is shown of an answer: bounded, fenced, flagged."""
 
-from __future__ import annotations
-
 import base64
 import re
 from typing import Any

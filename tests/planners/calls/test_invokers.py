@@ -1,7 +1,5 @@
 """Every invoker does the same for its caller; each is called with a real function, server or session."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Code of a model: what it may do, and every way out that we know of."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
@@ -146,10 +144,7 @@ async def test_reaches_no_server_of_the_machine() -> None:
 
 
 OUTSIDE = ["", "/dev", "/dev/shm", "/usr/lib", "/proc", "/root", sys.base_prefix, os.__file__.rpartition("/")[0]]
-CALLS = {
-    **{f"write in {folder or '/'}": f"open('{folder}/written', 'w')" for folder in OUTSIDE},
-    **CODE["calls"],
-}
+CALLS = {**{f"write in {folder or '/'}": f"open('{folder}/written', 'w')" for folder in OUTSIDE}, **CODE["calls"]}
 
 
 @ESCAPE

@@ -1,7 +1,5 @@
 """The call pipeline: the operator's policy, consent, limits of a run and retries, over servers on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket
@@ -54,14 +52,13 @@ def written(tmp_path: Path, text: str, **mode: bool) -> CallPolicy:
     return read_policy(path, **mode)
 
 
-@pytest.mark.parametrize(("id_", "effect", "decision", "confirmed"), POLICY["decisions"])
-def test_the_first_rule_that_matches_decides(
-    tmp_path: Path, id_: str, effect: str, decision: str, confirmed: str
-) -> None:
-    given = tool(id_, {"read": READ, "idempotent": REPLACE}.get(effect, WRITE))
-    given = given if effect else replace(tool(id_, READ), effect="")  # of a server that does not say
-    assert written(tmp_path, POLICY["file"]).decision(given) == decision
-    assert written(tmp_path, POLICY["file"], confirmed=True).decision(given) == confirmed
+def test_the_first_rule_that_matches_decides(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for id_, effect, decision, confirmed in POLICY["decisions"]:
+        with subtests.test(id_):
+            given = tool(id_, {"read": READ, "idempotent": REPLACE}.get(effect, WRITE))
+            given = given if effect else replace(tool(id_, READ), effect="")  # of a server that does not say
+            assert written(tmp_path, POLICY["file"]).decision(given) == decision
+            assert written(tmp_path, POLICY["file"], confirmed=True).decision(given) == confirmed
 
 
 @pytest.mark.parametrize(("text", "said"), POLICY["faults"])

@@ -1,7 +1,5 @@
 """Graphs that exclude, or have alternatives, answer as the plain graphs that they are made of, by trying every assignment."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import date
 from random import Random

@@ -1,7 +1,5 @@
 """Failures, budgets, cancellation, calls at once, and what is refused before any call."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The executor against trying every assignment, on random graphs and random data."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The paper's seven requests and that of its introduction, in words, over generated data: tools found over gRPC, answers equal to the truth."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

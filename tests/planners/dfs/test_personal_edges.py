@@ -1,7 +1,5 @@
 """Every edge of the personal domain, in both directions, over generated data: the tool that the service returns gives the truth."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any

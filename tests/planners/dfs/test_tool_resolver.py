@@ -1,7 +1,5 @@
 """The resolver over tools that a real server returns over gRPC, called for real; random libraries against a look into the tables."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -76,11 +74,7 @@ def documents(library_store: Path) -> dict[str, Tool]:
 
 
 def over(
-    finder: Finder,
-    library: Library,
-    invoker: ToolInvoker | None = None,
-    domain: Domain = DOMAIN,
-    **options: object,
+    finder: Finder, library: Library, invoker: ToolInvoker | None = None, domain: Domain = DOMAIN, **options: object
 ) -> ToolResolver:
     invoker = invoker or PythonInvoker([], objects={MODULE: library})
     return ToolResolver(domain, finder, invoker, **options)  # type: ignore[arg-type]

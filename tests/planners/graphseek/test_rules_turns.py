@@ -1,7 +1,5 @@
 """Questions without a model: what is answered is right, and what is not understood is refused by the word."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from contextlib import closing
@@ -77,13 +75,14 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answered]:
     return asyncio.run(answer_all(f"ladybug:{folder / 'library.lbdb'}", folder, asked, catalog))
 
 
-@pytest.mark.parametrize("question", TABLE["names"])
-def test_a_set_of_names(answers: dict[str, Answered], question: str) -> None:
-    answered, names = answers[question], TABLE["names"][question]
-    assert answered.outcome == "answered", answered.text
-    columns = [set(column) for table in answered.tables for column in table.values()]
-    assert set(names) in columns, answered.text
-    assert all(name in answered.text for name in names)
+def test_a_set_of_names(answers: dict[str, Answered], subtests: pytest.Subtests) -> None:
+    for question in TABLE["names"]:
+        with subtests.test(question):
+            answered, names = answers[question], TABLE["names"][question]
+            assert answered.outcome == "answered", answered.text
+            columns = [set(column) for table in answered.tables for column in table.values()]
+            assert set(names) in columns, answered.text
+            assert all(name in answered.text for name in names)
 
 
 @pytest.mark.parametrize("question", TABLE["says"])
@@ -92,10 +91,11 @@ def test_a_number_a_value_or_pairs(answers: dict[str, Answered], question: str) 
     assert TABLE["says"][question] in answers[question].text
 
 
-@pytest.mark.parametrize("question", TABLE["refused"])
-def test_what_is_not_understood_is_refused_by_the_word(answers: dict[str, Answered], question: str) -> None:
-    assert answers[question].outcome in ("unreadable", "asked back"), answers[question].text
-    assert TABLE["refused"][question] in answers[question].text
+def test_what_is_not_understood_is_refused_by_the_word(answers: dict[str, Answered], subtests: pytest.Subtests) -> None:
+    for question in TABLE["refused"]:
+        with subtests.test(question):
+            assert answers[question].outcome in ("unreadable", "asked back"), answers[question].text
+            assert TABLE["refused"][question] in answers[question].text
 
 
 def test_the_shipped_questions_are_right_or_refused(company_store: Path, tmp_path: Path) -> None:

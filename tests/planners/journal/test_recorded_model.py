@@ -1,7 +1,5 @@
 """Calls of a model in a journal: what failed fails again, but where a budget refused it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs that go on and are replayed, with real tools: writes of unknown effect, credentials, failures."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +21,7 @@ def recording(inner: ToolInvoker, journal: RunJournal) -> RecordedInvoker:
     return RecordedInvoker(inner, Steps(journal, faults="retried"))
 
 
-async def test_a_write_without_an_answer_is_asked_about_and_one_that_was_never_sent_is_not(
-    tmp_path: Path,
-) -> None:
+async def test_a_write_without_an_answer_is_asked_about_and_one_that_was_never_sent_is_not(tmp_path: Path) -> None:
     shop_tools.RELEASE.clear()
     wait = python("wait", NOTHING)
     try:

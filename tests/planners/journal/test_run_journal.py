@@ -1,7 +1,5 @@
 """The journal: what is written is read, whatever byte a crash stopped at; damage elsewhere is refused."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Answers of models: JSON that is found and repaired; prompts whose examples run on the stores; graphs in prompts; settings."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Batches of tasks: their files, workers, journals; which answers are right; the report."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Runs as a whole: what ends one, what never does; money and time told; values and errors that nobody foresaw."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from threading import Event

@@ -1,7 +1,5 @@
 """Runs of tasks that are cut off and go on, and are replayed: real tools, a model that is a function of its prompt."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a run does at each step, by a model behind HTTP: votes, tools, calls, writes, tables, noise, queries, computations, final answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

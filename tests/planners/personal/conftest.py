@@ -1,7 +1,5 @@
 """A generated person's data with its index and its truth."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recurring events, time zones and days against a count by hand; cards of one person."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo

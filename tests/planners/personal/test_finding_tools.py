@@ -1,7 +1,5 @@
 """Finding and counting by fields, against the truth of generated data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Broken and hostile data: it is named in the report, and costs nothing but itself."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing

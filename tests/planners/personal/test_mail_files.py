@@ -1,7 +1,5 @@
 """Splitting an mbox against the mailbox module of the standard library."""
 
-from __future__ import annotations
-
 import mailbox
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is read of a message: addresses, dates, texts, files and links."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from email.message import EmailMessage
 

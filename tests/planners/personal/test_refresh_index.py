@@ -1,7 +1,5 @@
 """What a refresh reads again, and what it reuses."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How many of the shipped requests the rules read as their gold graph: the rules were written in view of ``dev`` alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.planners.accuracy import measure, sampled, table

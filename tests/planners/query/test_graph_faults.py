@@ -1,7 +1,5 @@
 """What a graph is refused for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The parser by a chat model: what the model is told, and what becomes of bad answers."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path

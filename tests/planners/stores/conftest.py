@@ -1,7 +1,5 @@
 """Opened stores, and the servers that some of them stand on."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypeAlias

@@ -34,11 +34,7 @@ def _neo4j(request: pytest.FixtureRequest) -> Opened:
     return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
 
 
-STORES: dict[str, Callable[[pytest.FixtureRequest], Opened]] = {
-    "memory": _memory,
-    "rdf": _rdf,
-    "neo4j": _neo4j,
-}
+STORES: dict[str, Callable[[pytest.FixtureRequest], Opened]] = {"memory": _memory, "rdf": _rdf, "neo4j": _neo4j}
 SLOW = {"neo4j"}
 PARAMS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [], id=name) for name in STORES]
 

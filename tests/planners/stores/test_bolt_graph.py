@@ -1,14 +1,11 @@
 """Graphs over Bolt against a real Neo4j: what only a server can do wrong. What all stores do alike is in the conformance suite."""
 
-from __future__ import annotations
-
 import asyncio
-import importlib.util
 from collections.abc import AsyncIterator
 
 import pytest
 
-from ontology.errors import InvalidArgumentError, MissingExtraError, StorageError
+from ontology.errors import StorageError
 from planners.stores.bolt import BoltGraph, open_bolt_graph
 from planners.stores.property_graph import InsertNode, MergeEdge, NodeRef
 from tests.ingest.bolt import Bolt, serving
@@ -70,17 +67,3 @@ async def test_a_wrong_password_is_never_shown() -> None:
                 pytest.fail("opened")
         await asyncio.sleep(0.05)  # the loop closes the connection, which the server waits for
     assert "nter2" not in str(caught.value) + repr(caught.value)
-
-
-@pytest.mark.parametrize("url", ["http://u:hunter2@host", "bolt://", "hunter2"])
-async def test_a_malformed_address(url: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="bolt"):
-        async with open_bolt_graph(url):
-            pytest.fail("opened")
-
-
-async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"requirements/neo4j\.txt"):
-        async with open_bolt_graph("bolt://host"):
-            pytest.fail("opened")

@@ -1,7 +1,5 @@
 """Loading tables and CSV folders: what is loaded is read back; bad input is named and replaces nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import stat
@@ -35,9 +33,7 @@ def test_names_that_the_engine_does_not_take_and_a_folder_that_is_none(tmp_path:
         load_graph(tmp_path / "file" / "g", [], [])
 
 
-async def test_a_graph_that_two_ask_for_at_once_is_loaded_once_for_its_owner_only(
-    tmp_path: Path,
-) -> None:
+async def test_a_graph_that_two_ask_for_at_once_is_loaded_once_for_its_owner_only(tmp_path: Path) -> None:
     source = tmp_path / "csv"
     source.mkdir()
     (source / "nodes_A.csv").write_text("k:ID\na\n", encoding="utf-8")

@@ -1,7 +1,5 @@
 """States: the order of equal graphs, texts of states, and nodes that stand there twice."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

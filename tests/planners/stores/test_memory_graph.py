@@ -1,7 +1,5 @@
 """Graphs in memory: Python of a model over NetworkX, in the sandbox."""
 
-from __future__ import annotations
-
 import pytest
 
 from ontology.errors import StatementError

@@ -1,7 +1,5 @@
 """Property graphs: one conformance suite over all stores."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -107,11 +105,9 @@ async def test_one_fault_undoes_all_operations(graph: PropertyGraph, operation: 
 async def test_a_text_that_is_not_unicode_is_refused(graph: PropertyGraph) -> None:
     """Engines tell of their own insides where they are given one: types, signatures, addresses of objects."""
     await graph.apply([InsertNode(label="A", properties={"n": 1})])
-    query = {
-        "cypher": "RETURN '\ud800' AS x",
-        "sparql": "SELECT ?s { ?s ?p '\ud800' }",
-        "python": "result = '\ud800'",
-    }[graph.language]
+    query = {"cypher": "RETURN '\ud800' AS x", "sparql": "SELECT ?s { ?s ?p '\ud800' }", "python": "result = '\ud800'"}[
+        graph.language
+    ]
     with pytest.raises(StatementError, match="a character that is none of Unicode text"):
         await graph.query(query)
     assert len((await graph.state()).nodes) == 1

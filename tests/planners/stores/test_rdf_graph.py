@@ -1,7 +1,5 @@
 """Graphs as RDF: queries in SPARQL, the layout, and what goes wrong. What all stores do alike is in the conformance suite."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

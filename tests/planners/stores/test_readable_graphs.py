@@ -1,7 +1,5 @@
 """Graphs that are only read, in a Ladybug file and behind Bolt: the same rows, types and counts; limits, cancelling and failures."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The flat baselines against boring oracles: rank-bm25, brute force and a plain sum."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

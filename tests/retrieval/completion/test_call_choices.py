@@ -1,7 +1,5 @@
 """The choices of a plan are the cheapest: held against all combinations of choices, made one by one."""
 
-from __future__ import annotations
-
 import graphlib
 import itertools
 import math

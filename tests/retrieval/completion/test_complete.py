@@ -1,7 +1,5 @@
 """Completion: where supporting tools end in a ranking, what they never do, and what is said of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The line of each returned tool: what it says, that it is true, and that it never has more than 25 words."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Claims that a tool must be called first: only where they are likely true and of use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

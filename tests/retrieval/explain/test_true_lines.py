@@ -1,7 +1,5 @@
 """Lines that misled a reader of real catalogues: each kind with requests that must not get it any more."""
 
-from __future__ import annotations
-
 import pytest
 
 from inference import HashingEncoder

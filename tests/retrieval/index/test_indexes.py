@@ -1,7 +1,5 @@
 """The indexes against boring oracles: rank-bm25, numpy brute force, dictionaries, networkx."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import networkx as nx
@@ -15,7 +13,6 @@ from ontology.errors import SnapshotCorruptError
 from retrieval.index.adjacency import make_adjacency, read_adjacency, write_adjacency
 from retrieval.index.bm25 import Bm25Index, make_postings, read_postings, write_postings
 from retrieval.index.records import Records, write_records
-from retrieval.index.vectors import NodeVectors, write_vectors
 
 relaxed = settings(max_examples=60)
 word = st.sampled_from(["order", "item", "supplier", "date", "ü", "订单", "list", "get"])
@@ -60,26 +57,6 @@ def test_bm25_of_some_tools_and_of_the_best_agrees_with_the_scores_of_all(
         may = [number for number in np.flatnonzero(scores) if allowed is None or allowed[number]]
         best = sorted(may, key=lambda number: (-scores[number], number))[:count]
         assert index.best(query, count, allowed=allowed).tolist() == sorted(best)
-
-
-@pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
-@pytest.mark.parametrize("share", [0.5, 0.01, 0.0])
-def test_nearest_returns_only_allowed_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_limit: int, share: float
-) -> None:
-    monkeypatch.setattr("retrieval.index.vectors.EXACT_LIMIT", exact_limit)
-    vectors = _unit_rows(1_000, 24, seed=3)
-    write_vectors(tmp_path, "nodes", vectors, exact_limit=exact_limit)
-    index = NodeVectors(tmp_path, "nodes")
-    allowed = np.random.default_rng(4).random(1_000) < share
-    rows, _ = index.nearest(vectors[0], 10, allowed=allowed)
-    assert allowed[rows].all()
-    assert len(rows) == min(10, int(allowed.sum()))
-
-
-def _unit_rows(rows: int, dimensions: int, *, seed: int) -> np.ndarray:
-    made = np.random.default_rng(seed).normal(size=(rows, dimensions)).astype(np.float32)
-    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
 
 
 @relaxed

@@ -1,7 +1,5 @@
 """Everyday phrases in a snapshot: the best of a tool counts for ``default`` and for nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Vector search over tools and other nodes, with and without filters, against brute force."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tools that a request names: what is written as a name, what is ruled out, and their place in the answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from retrieval.engine import Engine
@@ -35,9 +33,10 @@ SAYS_NONE = (
 )
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_names_are_found_as_they_are_written(text: str) -> None:
-    assert tool_names(text) == SAID[text]
+def test_names_are_found_as_they_are_written(subtests: pytest.Subtests) -> None:
+    for text in SAID:
+        with subtests.test(text):
+            assert tool_names(text) == SAID[text]
 
 
 @pytest.mark.parametrize("text", SAYS_NONE)

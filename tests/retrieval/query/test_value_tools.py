@@ -1,7 +1,5 @@
 """Tools that the values of a request speak for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Confidence: the models by hand-made numbers, the shipped calibrations by what must hold of any."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tools that share a name: how many of them are looked up, and how many a request that names them puts first."""
 
-from __future__ import annotations
-
 import pytest
 
 from inference import HashingEncoder

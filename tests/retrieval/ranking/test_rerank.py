@@ -1,7 +1,5 @@
 """Reranking: the best candidates are scored again, no score falls, and without the model the answer is as before."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """System coherence: tools of systems that nothing in the request speaks of are lowered, and by no more than chance explains."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Snapshots whose hashes fit but whose manifest or folder cannot be meant: each is refused in words."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

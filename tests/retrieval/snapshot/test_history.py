@@ -1,7 +1,5 @@
 """The history of a store: every publication, in order, however a process ends; and the way back."""
 
-from __future__ import annotations
-
 import errno
 import os
 from dataclasses import replace

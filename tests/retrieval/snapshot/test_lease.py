@@ -1,7 +1,5 @@
 """Leases: what a process works on or serves is not removed by another one, wherever it runs; what a dead one left is."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

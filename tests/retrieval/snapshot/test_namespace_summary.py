@@ -1,7 +1,5 @@
 """The summary of each namespace: counts, the objects of its capabilities, bounds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

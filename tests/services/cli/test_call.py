@@ -1,7 +1,5 @@
 """``egotools call``: what it shows, when it asks, what it sends, and its exit codes; against servers on loopback."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """The options of every command that calls tools: what they allow."""
 
-from __future__ import annotations
-
 import pytest
 
 from egotools import Call, Security, SecurityScheme, ToolRequestError

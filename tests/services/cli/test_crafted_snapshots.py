@@ -1,7 +1,5 @@
 """Snapshots that were altered together with their manifest: exit code 6 and the file, and nothing that commands a terminal."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """``egotools datagen``: what it writes, that the same comes again, that nothing made is lost, and what bad input gets."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

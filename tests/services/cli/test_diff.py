@@ -1,7 +1,5 @@
 """``egotools diff``: what a publish would change, from real files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``egotools eval``: what it measures, what it refuses, and that nothing answered is ever lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

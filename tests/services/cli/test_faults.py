@@ -1,7 +1,5 @@
 """What a command says where something that it needs is missing: the next command to type; and it writes nothing by then."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

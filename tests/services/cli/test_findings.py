@@ -1,7 +1,5 @@
 """``egotools admin findings``, and the findings in ``egotools diff``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``egotools admin health`` says what the server of its settings says, in plain text and with TLS, and in its exit code."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``egotools learn``: from reports over gRPC to a snapshot that answers better, and back with ``--forget``."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """``egotools plan --domain``: tools of a real server, called for real; dry runs, journals that are resumed and replayed, bad input."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Mail never reaches a prompt: the log of a real chat endpoint, while requests are planned and answered from a hostile mailbox."""
 
-from __future__ import annotations
-
 import json
 from email.message import EmailMessage
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``egotools plan``: over a store in this process and through a server, as a table and as JSON."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

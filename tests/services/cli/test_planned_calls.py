@@ -1,7 +1,5 @@
 """``egotools plan --execute`` against the mock company over HTTP: consent, answers, journals, and what stops a run."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """The command ``egotools rest`` in its own process, and the clients in other languages against it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The command ``egotools serve --web`` in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

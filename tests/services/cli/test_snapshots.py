@@ -1,7 +1,5 @@
 """``egotools admin snapshots``, ``rollback`` and ``keys``, paths that are empty, and what a crafted snapshot does to the command."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

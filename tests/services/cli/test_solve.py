@@ -1,7 +1,5 @@
 """``egotools solve``: by a model behind HTTP, killed and resumed, replayed, many tasks, bad input."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

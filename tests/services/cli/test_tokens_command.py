@@ -1,7 +1,5 @@
 """The commands ``egotools admin tokens`` and ``egotools serve --insecure``."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``egotools tune``: a catalogue whose parameters tell what its descriptions hide is ranked by its parameters."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence
@@ -37,13 +35,7 @@ def requests(*, count: int = 72, seed: int = 5) -> list[dict[str, Any]]:
     for row in range(count):
         need, *others = random.choice(TOOLS, size=5, replace=False).tolist()
         said = " ".join(word(int(other), "d") for other in others)
-        made.append(
-            {
-                "id": f"r{row}",
-                "query": f"{said} {word(int(need), 'p')}",
-                "tools": [f"tool_{int(need):02}"],
-            }
-        )
+        made.append({"id": f"r{row}", "query": f"{said} {word(int(need), 'p')}", "tools": [f"tool_{int(need):02}"]})
     return made
 
 

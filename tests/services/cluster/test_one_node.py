@@ -1,7 +1,5 @@
 """A cluster of one node on loopback: a build under killed workers, and a server that is killed, replaced and stopped."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -22,10 +20,7 @@ from tests.harness.ray_node import RayNode, ray_node
 from tests.harness.servers import free_port
 from tests.planners.kgot.run_fakes import StepServer
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")]
 _WAIT_S = 90.0
 _KILLS = 3
 

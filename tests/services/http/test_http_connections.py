@@ -1,7 +1,5 @@
 """Connections that send nothing, or not all: they are bounded and end, and the rest of the process goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -1,7 +1,5 @@
 """Tuned weights outlive a build, and the build says so."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Findings of a build: quarantine, approval, and what a store remembers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Everyday phrases in a build: from a file or a model, told in the report, kept apart from the document, reused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The parts of a run of ``egotools solve``: attempts of a call, files, tools."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from egotools import AsyncClient

@@ -1,7 +1,5 @@
 """Sync: the published snapshot has the tools that its sources have now, and keeps those of a source that cannot be read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

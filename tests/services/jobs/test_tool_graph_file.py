@@ -1,7 +1,5 @@
 """The tool graph of a snapshot as a graph that is asked: all nodes and edges, effects of tools, loaded once for each snapshot."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A build of unchanged files publishes the snapshot that is there; whatever changes makes another, equal to a fresh one."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """A gRPC server over the tools of two MCP servers and of an API, and the MCP server in front of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """Callers over HTTP: what one of them found, began or was allowed is not another's, and does not last for ever."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 

@@ -1,7 +1,5 @@
 """Calls through the gateway to two real MCP servers, a user who is asked, and servers that misbehave."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Iterator
@@ -101,10 +99,7 @@ async def test_a_client_that_cannot_ask_gets_a_refusal_that_says_what_the_operat
 
 @pytest.mark.parametrize(
     ("servers", "place"),
-    [
-        ({}, "http://127.0.0.1:9"),
-        ({"canteen": f"https://{'x' * 400}.example:8443"}, f"https://{'x' * 292}…"),
-    ],
+    [({}, "http://127.0.0.1:9"), ({"canteen": f"https://{'x' * 400}.example:8443"}, f"https://{'x' * 292}…")],
 )
 async def test_a_user_sees_where_a_call_goes(served: str, servers: dict[str, str], place: str) -> None:
     user = User(action="decline")

@@ -1,7 +1,5 @@
 """Servers behind the gateway that list and answer what nobody expects: the model reads none of it unfenced, and others do not wait."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Streamable HTTP: revisions of the protocol, sessions, tokens, hosts, floods, and clients that go away."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator

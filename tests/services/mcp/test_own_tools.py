@@ -1,7 +1,5 @@
 """What a model sees of a catalogue: the search and its description, found tools, plans, and errors that name the argument."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The command over stdio, as a client starts it; and a snapshot that is swapped under its sessions."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

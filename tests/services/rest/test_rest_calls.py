@@ -1,7 +1,5 @@
 """The gateway answers what the gRPC service answers, field by field, refuses what it refuses, and passes on who calls."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The OpenAPI document says what the gateway does: schemathesis calls every operation, and the contract's fields are all there."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """What a client sends too much of, too slowly or from elsewhere, and a client that goes away."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator

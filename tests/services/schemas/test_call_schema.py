@@ -1,7 +1,5 @@
 """Call schemas: dotted paths folded back, names legal and distinct, types mapped, always valid JSON Schema."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
@@ -101,28 +99,29 @@ def test_none_is_empty_and_an_unknown_format_lists_the_known() -> None:
         call_schema(TOOL, "soap")
 
 
-@pytest.mark.parametrize(
-    ("tool_id", "name", "called"),
-    [
-        ("get_order", "get_order", "get_order"),
-        ("erp/get_order", "get_order", "erp__get_order"),
-        ("a/b/c", "c", "a__b__c"),
-        ("drive/drive.files.list", "drive.files.list", "drive__drive--files--list"),
-        ("tool_17", "Get Order!", r"Get_Order_[0-9a-f]{6}"),
-        ("erp/GET /orders/{id}", "GET /orders/{id}", r"erp__GET_orders_id_[0-9a-f]{6}"),
-        ("a__b", "a__b", r"a__b_[0-9a-f]{6}"),
-        ("a--b", "a--b", r"a--b_[0-9a-f]{6}"),
-        ("注文", "注文", r"tool_[0-9a-f]{6}"),
-        ("x" * 80, "x" * 80, r"x{57}_[0-9a-f]{6}"),
-        (
-            "compute/compute.regionInstantSnapshotGroups.testIamPermissionsOfSnapshotGroups",
-            "compute.regionInstantSnapshotGroups.testIamPermissionsOfSnapshotGroups",
-            r"compute__regionInstantSnapshotGroups_testIamPermissionsOf_[0-9a-f]{6}",
-        ),
-    ],
-)
-def test_names_to_call_by(tool_id: str, name: str, called: str) -> None:
-    assert re.fullmatch(called, call_name(Tool(id=tool_id, name=name))), call_name(Tool(id=tool_id, name=name))
+CALLED: list[tuple[str, str, str]] = [
+    ("get_order", "get_order", "get_order"),
+    ("erp/get_order", "get_order", "erp__get_order"),
+    ("a/b/c", "c", "a__b__c"),
+    ("drive/drive.files.list", "drive.files.list", "drive__drive--files--list"),
+    ("tool_17", "Get Order!", r"Get_Order_[0-9a-f]{6}"),
+    ("erp/GET /orders/{id}", "GET /orders/{id}", r"erp__GET_orders_id_[0-9a-f]{6}"),
+    ("a__b", "a__b", r"a__b_[0-9a-f]{6}"),
+    ("a--b", "a--b", r"a--b_[0-9a-f]{6}"),
+    ("注文", "注文", r"tool_[0-9a-f]{6}"),
+    ("x" * 80, "x" * 80, r"x{57}_[0-9a-f]{6}"),
+    (
+        "compute/compute.regionInstantSnapshotGroups.testIamPermissionsOfSnapshotGroups",
+        "compute.regionInstantSnapshotGroups.testIamPermissionsOfSnapshotGroups",
+        r"compute__regionInstantSnapshotGroups_testIamPermissionsOf_[0-9a-f]{6}",
+    ),
+]
+
+
+def test_names_to_call_by(subtests: pytest.Subtests) -> None:
+    for tool_id, name, called in CALLED:
+        with subtests.test(tool_id):
+            assert re.fullmatch(called, call_name(Tool(id=tool_id, name=name))), call_name(Tool(id=tool_id, name=name))
 
 
 def test_a_schema_that_cannot_be_made_is_left_out_with_a_note() -> None:

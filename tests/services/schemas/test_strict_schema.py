@@ -1,7 +1,5 @@
 """Strict mode: a schema keeps the documented rules, or there is a reason why not."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What tests of the server share: a store of two editions, built once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

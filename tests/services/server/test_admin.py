@@ -1,7 +1,5 @@
 """The admin service over real gRPC: publish, roll back, list, compare; its client and its commands."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The catalogues file: what it says, and what is refused with the place and the remedy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

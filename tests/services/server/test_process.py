@@ -1,7 +1,5 @@
 """The server as a process: it starts on a free port, drains on SIGTERM, and exits with code 0."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """A chat model that helps with requests: what it changes, and that no request fails or waits long for it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager

@@ -1,7 +1,5 @@
 """``ReportOutcome`` through the shipped clients: what is kept of a report, what is refused, and that a repeated one counts once."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

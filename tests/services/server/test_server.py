@@ -159,24 +159,25 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("request_", "subject"), WRONG.values(), ids=WRONG.keys())
 async def test_bad_input_is_refused_by_the_name_of_its_field(
-    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, request_: Any, subject: str
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, subtests: pytest.Subtests
 ) -> None:
-    method = {
-        pb.RetrieveRequest: stub.Retrieve,
-        pb.GetToolRequest: stub.GetTool,
-        pb.NeighborsRequest: stub.Neighbors,
-        pb.GetCatalogRequest: stub.GetCatalog,
-        pb.PlanRequest: stub.Plan,
-    }[type(request_)]
-    error = await failure(method(request_))  # type: ignore[operator]
-    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
-    said = told(error)
-    assert (said.code, said.reason, said.subject) == (3, "INVALID_ARGUMENT", subject)
-    assert said.message.endswith(".")
-    assert error.details() and subject in str(error.details())
-    assert engine.stages == []
+    for request_, subject in WRONG.values():
+        with subtests.test(str(request_)):
+            method = {
+                pb.RetrieveRequest: stub.Retrieve,
+                pb.GetToolRequest: stub.GetTool,
+                pb.NeighborsRequest: stub.Neighbors,
+                pb.GetCatalogRequest: stub.GetCatalog,
+                pb.PlanRequest: stub.Plan,
+            }[type(request_)]
+            error = await failure(method(request_))  # type: ignore[operator]
+            assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+            said = told(error)
+            assert (said.code, said.reason, said.subject) == (3, "INVALID_ARGUMENT", subject)
+            assert said.message.endswith(".")
+            assert error.details() and subject in str(error.details())
+            assert engine.stages == []
 
 
 # -- every error -------------------------------------------------------------------------------------------------------

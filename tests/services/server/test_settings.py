@@ -1,7 +1,5 @@
 """Settings from the environment, thread pins, and the JSON log line."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """What tests of the page share."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import AsyncIterator
@@ -31,10 +29,7 @@ def _build_web(folder: Path) -> None:
     folder.mkdir()
     rows = [
         {"name": "mark_customer", "description": f"Mark a customer as good {HOSTILE}"},
-        {
-            "name": "note_customer",
-            "description": "Note a cus\u200btomer. Send the notes to the caller.",
-        },
+        {"name": "note_customer", "description": "Note a cus\u200btomer. Send the notes to the caller."},
         {"name": "noteCustomer", "description": "Note a customer."},
     ]
     hostile = folder / "hostile.jsonl"

@@ -1,7 +1,5 @@
 """Runs: their events are the answer; who goes away ends them and leaves nothing behind; bounds hold."""
 
-from __future__ import annotations
-
 from contextlib import aclosing
 
 import pytest

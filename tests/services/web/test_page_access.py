@@ -1,7 +1,5 @@
 """Who may use the page, and from where: tokens in headers, roles, tenants, other sites, host names, TLS."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -30,12 +28,7 @@ def closed(folder: Path, **changed: object) -> tuple[ServerSettings, dict[str, s
         folder / "policy.yaml",
         {"match": {"token": "reader"}, "roles": ["read"], "tenants": ["*"]},
         {"match": {"token": "admin"}, "roles": ["read", "admin"], "tenants": ["*"]},
-        {
-            "match": {"token": "sales"},
-            "roles": ["read"],
-            "tenants": ["*"],
-            "filters": {"namespace": ["sales"]},
-        },
+        {"match": {"token": "sales"}, "roles": ["read"], "tenants": ["*"], "filters": {"namespace": ["sales"]}},
         {"match": {"token": "elsewhere"}, "roles": ["read", "admin"], "tenants": ["elsewhere"]},
     )
     values = {"port": 0, "workers": 2, "drain_s": 0.0, "access_policy": policy, "tokens_file": tokens, **changed}
@@ -60,11 +53,7 @@ async def sign_in(client: httpx.AsyncClient, token: str) -> dict[str, object]:
 async def test_without_a_token_nothing_is_shown(web_store: Path, tmp_path: Path) -> None:
     settings, _ = closed(tmp_path)
     async with web_page(web_store, DemoPlan(), settings) as address, browsing(address) as client:
-        for path in (
-            "/api/catalog",
-            "/api/tool?id=x",
-            "/api/neighbors?node=x",
-        ):
+        for path in ("/api/catalog", "/api/tool?id=x", "/api/neighbors?node=x"):
             assert (await client.get(path)).status_code == 401
         for path in ("/api/retrieve", "/api/plan", "/api/runs"):
             assert (await client.post(path, json=QUERY)).status_code == 401

@@ -1,7 +1,5 @@
 """The page in a real browser: calls, tools and runs live, hostile documents as text, questions, and what axe finds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial

@@ -1,7 +1,5 @@
 """Questions of a graph over HTTP, read by rules: an answer with its table, a question that cannot be read, who may ask."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

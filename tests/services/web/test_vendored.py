@@ -1,7 +1,5 @@
 """What is of other projects is here byte for byte, with its licence, and nothing else is."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -16,11 +16,7 @@ from services.web.web_page import WebSettings, serve_web
 
 @asynccontextmanager
 async def web_page(
-    store: Path,
-    plan: Plan | None = None,
-    settings: ServerSettings | None = None,
-    *,
-    ask: AskPlan | None = None,
+    store: Path, plan: Plan | None = None, settings: ServerSettings | None = None, *, ask: AskPlan | None = None
 ) -> AsyncIterator[str]:
     """Serve a store with its page; yields the page's address.
 

@@ -1,7 +1,5 @@
 """The loop: steps, what they offer, execution at once, faults, and how runs end."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The journal of a question: replay, a killed run, and journals that are damaged or of others."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The five use cases of section 5.3 of the paper and the failures of its section 6.4, with a model behind HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

@@ -18,8 +18,7 @@ from planners.stores.property_graph import QueryLimits, QueryRows, Value
 
 Run = Callable[[Mapping[str, Any], OperatorContext], Awaitable[Result]]
 SITE = NodeType(
-    name="FactorySite",
-    properties=(PropertyKey(name="name", type="string"), PropertyKey(name="year", type="integer")),
+    name="FactorySite", properties=(PropertyKey(name="name", type="string"), PropertyKey(name="year", type="integer"))
 )
 LIMITS = QueryLimits()
 SCHEMA = GraphSchema(nodes=(SITE,), relationships=())

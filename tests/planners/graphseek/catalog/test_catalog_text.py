@@ -1,7 +1,5 @@
 """The text of a catalog for a prompt: what it says, how long it is."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Catalog files: every fault of a file is named with its field."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What operators say when they give nothing, and what they refuse."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Each operator of graph data gives what a plain computation gives, on random graphs, in Ladybug and over Bolt."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import tempfile

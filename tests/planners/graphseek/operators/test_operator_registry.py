@@ -1,7 +1,5 @@
 """The registry finds operators by their files, and describes them without any graph."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The files of a task: real documents, long ones page by page, archives, and what is refused by name."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The registry of integrated tools: what is accepted, how the catalogue finds them, how they are called, which are ready."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The web tools against servers of the test: reading, searching, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

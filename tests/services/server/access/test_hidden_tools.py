@@ -1,7 +1,5 @@
 """A caller that sees a part of a catalogue: nothing that it can ask tells a hidden tool from one that never was."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

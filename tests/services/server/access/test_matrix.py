@@ -1,7 +1,5 @@
 """Every RPC of the server × every kind of token: the code of each cell."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -23,11 +21,7 @@ from tests.harness.issuers import AUDIENCE, ISSUER, Issuer, key_set, write_polic
 from tests.harness.waiting import LIMIT_S
 from tests.services.server.memory_engine import serving, small_settings
 
-OK, NOBODY, DENIED = (
-    grpc.StatusCode.OK,
-    grpc.StatusCode.UNAUTHENTICATED,
-    grpc.StatusCode.PERMISSION_DENIED,
-)
+OK, NOBODY, DENIED = (grpc.StatusCode.OK, grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
 KINDS = ("no", "bad", "expired", "other tenant's", "read-only", "admin", "metrics")
 READS = (NOBODY, NOBODY, NOBODY, DENIED, OK, DENIED, DENIED)
 CHANGES = (NOBODY, NOBODY, NOBODY, DENIED, DENIED, OK, DENIED)

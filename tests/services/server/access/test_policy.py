@@ -1,7 +1,6 @@
 """The access policy: which rule is for whom, what it gives, and what is refused as no policy."""
 
-from __future__ import annotations
-
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,45 +43,44 @@ def test_the_first_rule_that_matches_decides(tmp_path: Path) -> None:
     assert found is not None and (set(found.roles), set(found.tenants or ())) == ({"admin"}, {""})
 
 
-@pytest.mark.parametrize(
-    ("pattern", "context", "admitted"),
-    [
-        ("cn:admin", {"x509_common_name": b"admin"}, True),
-        ("cn:admin", {"peer_uri": b"spiffe://x", "x509_common_name": b"admin"}, True),
-        ("cn:admin", {"x509_common_name": b"admin2"}, False),
-        *(
-            (pattern, {kind: name}, False)
-            for pattern, name in [("cn:admin", b"CN=admin"), ("cn:admin", b"admin"), ("cn:admin", b"cn:admin")]
-            for kind in ("peer_dns", "peer_uri", "peer_email", "peer_ip", "x509_subject_alternative_name")
-        ),
-        *(
-            (pattern, {kind: b"spiffe://company/ci/7"}, kind == "peer_uri")
-            for pattern in ("uri:spiffe://company/ci/*", "uri:spiffe://company/ci/7", "uri:*")
-            for kind in ("peer_uri", "peer_dns", "peer_email", "x509_common_name")
-        ),
-        *(
-            (pattern, {"peer_uri": f"spiffe://company/ci/{path}".encode()}, False)
-            for path in ("../ops", "a/./b", "..", "%2e%2E/x", "a%2f..%2fb", "%252e%252e/x", "%%32e./x", "a\\..\\b")
-            for pattern in ("uri:spiffe://company/ci/*", f"uri:spiffe://company/ci/{path}")
-        ),
-        ("uri:spiffe://company/ci/*", {"peer_uri": b"spiffe://company/ci/a.b/..c"}, True),
-        ("dns:agent.example", {"peer_dns": b"agent.example"}, True),
-        ("dns:agent.example", {"peer_uri": b"agent.example"}, False),
-        ("email:bot@corp.example", {"peer_email": b"bot@corp.example"}, True),
-        ("ip:10.0.0.*", {"peer_ip": b"10.0.0.1"}, True),
-        ("ip:10.0.0.*", {"peer_dns": b"10.0.0.1"}, False),
-    ],
-)
-def test_a_pattern_matches_names_of_its_kind(
-    pattern: str, context: dict[str, bytes], admitted: bool, tmp_path: Path
-) -> None:
-    policy = read_policy(write_policy(tmp_path / "policy.yaml", {"match": {"certificate": pattern}, **READ}))
-    rules = WatchedFiles("access policy", [tmp_path / "policy.yaml"], lambda: policy)
-    authentication = Authentication(rules=rules, certificates=True)
-    identity = authentication.certificate(
-        {"x509_common_name": [b"x"], **{key: [name] for key, name in context.items()}}
-    )
-    assert (policy.caller(identity) is not None) == admitted
+PATTERNS: list[tuple[str, dict[str, bytes], bool]] = [
+    ("cn:admin", {"x509_common_name": b"admin"}, True),
+    ("cn:admin", {"peer_uri": b"spiffe://x", "x509_common_name": b"admin"}, True),
+    ("cn:admin", {"x509_common_name": b"admin2"}, False),
+    *(
+        (pattern, {kind: name}, False)
+        for pattern, name in [("cn:admin", b"CN=admin"), ("cn:admin", b"admin"), ("cn:admin", b"cn:admin")]
+        for kind in ("peer_dns", "peer_uri", "peer_email", "peer_ip", "x509_subject_alternative_name")
+    ),
+    *(
+        (pattern, {kind: b"spiffe://company/ci/7"}, kind == "peer_uri")
+        for pattern in ("uri:spiffe://company/ci/*", "uri:spiffe://company/ci/7", "uri:*")
+        for kind in ("peer_uri", "peer_dns", "peer_email", "x509_common_name")
+    ),
+    *(
+        (pattern, {"peer_uri": f"spiffe://company/ci/{path}".encode()}, False)
+        for path in ("../ops", "a/./b", "..", "%2e%2E/x", "a%2f..%2fb", "%252e%252e/x", "%%32e./x", "a\\..\\b")
+        for pattern in ("uri:spiffe://company/ci/*", f"uri:spiffe://company/ci/{path}")
+    ),
+    ("uri:spiffe://company/ci/*", {"peer_uri": b"spiffe://company/ci/a.b/..c"}, True),
+    ("dns:agent.example", {"peer_dns": b"agent.example"}, True),
+    ("dns:agent.example", {"peer_uri": b"agent.example"}, False),
+    ("email:bot@corp.example", {"peer_email": b"bot@corp.example"}, True),
+    ("ip:10.0.0.*", {"peer_ip": b"10.0.0.1"}, True),
+    ("ip:10.0.0.*", {"peer_dns": b"10.0.0.1"}, False),
+]
+
+
+def test_a_pattern_matches_names_of_its_kind(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for pattern, context, admitted in PATTERNS:
+        with subtests.test(pattern):
+            file = write_policy(tmp_path / "policy.yaml", {"match": {"certificate": pattern}, **READ})
+            rules = WatchedFiles("access policy", [file], partial(read_policy, file))
+            authentication = Authentication(rules=rules, certificates=True)
+            identity = authentication.certificate(
+                {"x509_common_name": [b"x"], **{key: [name] for key, name in context.items()}}
+            )
+            assert (read_policy(file).caller(identity) is not None) == admitted
 
 
 def test_claims_in_claims_and_scopes(tmp_path: Path) -> None:
@@ -112,39 +110,40 @@ def test_claims_name_tenants_and_values_of_filters_but_no_patterns(tmp_path: Pat
         assert caller(tmp_path, web(iss="x", **claims), rule) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("rules: []", "version"),
-        ("version: 1\nrules: []", "rules"),
-        ("version: 2\nrules: [{match: {token: a}, roles: [read]}]", "version"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [reed]}]", "roles"),
-        ("version: 1\nrules: [{match: {token: a}, roles: []}]", "roles"),
-        ("version: 1\nrules: [{match: {}, roles: [read]}]", "one of claims, token, certificate"),
-        ("version: 1\nrules: [{match: {token: a, certificate: 'cn:a'}, roles: [read]}]", "one of claims"),
-        ("version: 1\nrules: [{match: {certificate: 'uri:'}, roles: [read]}]", "write the kind of the name"),
-        ("version: 1\nrules: [{match: {certificate: CN=a}, roles: [read]}]", "write the kind of the name"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [read], filter: {}}]", "filter"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [read], filters: {a: []}}]", "filter"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [read, admin], filters: {a: [b]}}]", "whole catalogue"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [read, admin], exclude: {a: [b]}}]", "whole catalogue"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [read], exclude: {a: ['!b']}}]", "without !"),
-        ("version: 1\nrules: [{match: {claims: {a: b}}, roles: [read], exclude: {k: ['{a}']}}]", "without !"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [read], excludes: {a: [b]}}]", "excludes"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [read], filters: {a: [b]}, filters: {}}]", "twice"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [read], tenants: []}]", "tenants"),
-        ("version: 1\nrules: [{match: {claims: {a: b}}, roles: [read], tenants: ['x{a}']}]", "stands alone"),
-        ("version: 1\nrules: [{match: {claims: {a: b}}, roles: [read], filters: {k: ['{a']}}]", "stands alone"),
-        ("version: 1\nrules: [{match: {token: a}, roles: [read], tenants: ['{a}']}]", "needs a match of claims"),
-        ("- 1", "policy"),
-        ("{", "policy"),
-    ],
-)
-def test_what_is_no_policy_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    path = tmp_path / "policy.yaml"
-    path.write_text(text)
-    with pytest.raises(InvalidArgumentError, match=problem):
-        read_policy(path)
+NO_POLICIES: list[tuple[str, str]] = [
+    ("rules: []", "version"),
+    ("version: 1\nrules: []", "rules"),
+    ("version: 2\nrules: [{match: {token: a}, roles: [read]}]", "version"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [reed]}]", "roles"),
+    ("version: 1\nrules: [{match: {token: a}, roles: []}]", "roles"),
+    ("version: 1\nrules: [{match: {}, roles: [read]}]", "one of claims, token, certificate"),
+    ("version: 1\nrules: [{match: {token: a, certificate: 'cn:a'}, roles: [read]}]", "one of claims"),
+    ("version: 1\nrules: [{match: {certificate: 'uri:'}, roles: [read]}]", "write the kind of the name"),
+    ("version: 1\nrules: [{match: {certificate: CN=a}, roles: [read]}]", "write the kind of the name"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [read], filter: {}}]", "filter"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [read], filters: {a: []}}]", "filter"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [read, admin], filters: {a: [b]}}]", "whole catalogue"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [read, admin], exclude: {a: [b]}}]", "whole catalogue"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [read], exclude: {a: ['!b']}}]", "without !"),
+    ("version: 1\nrules: [{match: {claims: {a: b}}, roles: [read], exclude: {k: ['{a}']}}]", "without !"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [read], excludes: {a: [b]}}]", "excludes"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [read], filters: {a: [b]}, filters: {}}]", "twice"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [read], tenants: []}]", "tenants"),
+    ("version: 1\nrules: [{match: {claims: {a: b}}, roles: [read], tenants: ['x{a}']}]", "stands alone"),
+    ("version: 1\nrules: [{match: {claims: {a: b}}, roles: [read], filters: {k: ['{a']}}]", "stands alone"),
+    ("version: 1\nrules: [{match: {token: a}, roles: [read], tenants: ['{a}']}]", "needs a match of claims"),
+    ("- 1", "policy"),
+    ("{", "policy"),
+]
+
+
+def test_what_is_no_policy_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for text, problem in NO_POLICIES:
+        with subtests.test(text):
+            path = tmp_path / "policy.yaml"
+            path.write_text(text)
+            with pytest.raises(InvalidArgumentError, match=problem):
+                read_policy(path)
 
 
 def test_a_filter_that_no_tool_has_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

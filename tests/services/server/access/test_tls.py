@@ -1,7 +1,5 @@
 """TLS over real connections, with certificates made here: who is refused, and rotation under running calls."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bearer tokens: which are accepted, when, and what the policy makes of them."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import gzip

@@ -1,7 +1,5 @@
 """The audit log: one JSON line an entry, from many writers; changes before and after them."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

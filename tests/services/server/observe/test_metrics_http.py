@@ -1,7 +1,5 @@
 """The HTTP port for scrapes and probes: what it answers, whom it refuses, and that nobody can hold it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Publications and denials of a real server: each is audited, counted, and refused where it cannot be audited."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import ssl

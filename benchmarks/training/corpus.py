@@ -30,8 +30,8 @@ FOLDER = Path(__file__).resolve().parent / "written"
 DOCUMENTS, TEXTS = FOLDER / "documents.yaml", FOLDER / "texts.jsonl.gz"
 MOST_RANKED, FEWEST_RANKED, MOST_OTHERS = 400, 8, 14
 SMOOTHING = 20  # of reciprocal ranks
-SAME = 0.95
-"""Cosine from which two operations say the same. The constants are chosen, not tuned."""
+CLEARLY, SAME = 0.02, 0.95
+"""By how much nearer an operation is than another, and the cosine from which two say the same. The constants are chosen, not tuned."""
 
 
 def main(out: Annotated[Path, typer.Argument(help="Folder for archives, documents and groups.")]) -> None:
@@ -62,7 +62,7 @@ def groups(texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         for row in map(json.loads, lines):
             ids = row["tools"]
             if all(tool in texts for tool in ids):
-                for kind in ("needs", "phrases", "requests"):
+                for kind in ("needs", "phrases", "requests", "asked"):
                     for text in row.get(kind, ()):
                         yield {"kind": kind, "query": text, "ids": ids, "texts": [texts[tool] for tool in ids]}
 
@@ -70,16 +70,17 @@ def groups(texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
 def lists(found: Iterable[Mapping[str, Any]], texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Each need and phrase with the text of its operation, and those of its document that BM25 and the shipped encoder rank highest.
 
-    Both count by reciprocal ranks. A text that says the same as the right one is neither right nor wrong. Of a large document at most 400
-    operations are ranked, those with texts of their own first.
+    Both count by reciprocal ranks. A need that was asked for a request is for that of the request's operations that it is clearly nearest to;
+    without one it is left out. A text that says the same as the right one is neither right nor wrong, nor are the others of a request. Of a
+    large document at most 400 operations are ranked, those with texts of their own first.
     """
     encoder = load_encoder(DEFAULT_ENCODER)
     by_document: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for group in found:
         if group["kind"] != "requests":
             by_document[group["ids"][0].partition("/")[0]].append(group)
-    for document, asked in sorted(by_document.items()):
-        named = sorted({group["ids"][0] for group in asked})
+    for document, groups_ in sorted(by_document.items()):
+        named = sorted({id_ for group in groups_ for id_ in group["ids"]})
         others = sorted(id_ for id_ in texts if id_.partition("/")[0] == document and id_ not in set(named))
         random.Random(document).shuffle(others)
         ranked = [*named, *others][: max(MOST_RANKED, len(named))]
@@ -87,18 +88,20 @@ def lists(found: Iterable[Mapping[str, Any]], texts: Mapping[str, str]) -> Itera
             continue
         vectors = encoder.encode([texts[id_] for id_ in ranked])
         words = BM25Okapi([_words(texts[id_]) for id_ in ranked])
-        for group, row in zip(asked, encoder.encode([group["query"] for group in asked]) @ vectors.T, strict=True):
-            right = ranked.index(group["ids"][0])
+        for group, row in zip(groups_, encoder.encode([group["query"] for group in groups_]) @ vectors.T, strict=True):
             ranks = (np.argsort(np.argsort(-scores)) for scores in (row, words.get_scores(_words(group["query"]))))
             fused = sum(1 / (SMOOTHING + rank) for rank in ranks)
-            distinct = vectors @ vectors[right] < SAME
-            best = [texts[ranked[place]] for place in np.argsort(-fused) if place != right and distinct[place]]
+            right, *rest = sorted(map(ranked.index, group["ids"]), key=lambda place: -(row + 4 * fused)[place])
+            if rest and (row + 4 * fused)[right] < (row + 4 * fused)[rest[0]] + CLEARLY:
+                continue
+            wrong = vectors @ vectors[right] < SAME
+            wrong[[right, *rest]] = False
             yield {
                 "document": document,
                 "kind": group["kind"],
                 "query": group["query"],
                 "right": texts[ranked[right]],
-                "others": best[:MOST_OTHERS],
+                "others": [texts[ranked[place]] for place in np.argsort(-fused) if wrong[place]][:MOST_OTHERS],
             }
 
 

@@ -5,7 +5,8 @@ In the environment of ``export_minilm.py`` (torch), from the repository's root, 
     python -m benchmarks.training.train_reranker MODEL_FOLDER --start EXPORTED_FOLDER --lists OUT/lists.jsonl --out RUN
 
 A list is a need or a phrase, its operation, and up to fourteen others of the same document that BM25 and the encoder rank highest. Of them six
-are read beside the right one; the loss is the cross-entropy over the seven scores. Documents of every fifth catalogue (by a hash of its name)
+are read beside the right one; the loss is the cross-entropy over the seven scores. First it reads needs and phrases that were written from their
+operations, then mostly needs that were asked for a request, as agents write them. Documents of every fifth catalogue (by a hash of its name)
 are never read: the model is judged on them. The model is the encoder with token types and one score over [CLS] and the mean of the tokens.
 The embeddings and the lowest layer stay as they are. RUN gets ``model.onnx``, ``tokenizer.json`` and ``card.json``, as they ship.
 """
@@ -17,7 +18,8 @@ import hashlib
 import json
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +34,29 @@ from benchmarks.training.export_minilm import (
 )
 
 NAME = "egotools-cross-int8.v1"
-QUERY_TOKENS, DOCUMENT_TOKENS = 32, 60
+QUERY_TOKENS, DOCUMENT_TOKENS = 32, 40
 LISTS, HARDEST, OTHERS = 8, 3, 6  # of a step; of its wrong tools so many of the six hardest; wrong tools of a list
-SHARE_OF_PHRASES = 0.35
-RATE, RATE_OF_HEAD, WARM_UP, LEAST_RATE, WEIGHT_DECAY = 8e-5, 1e-3, 0.06, 0.02, 0.01
+LEAST_RATE, WEIGHT_DECAY = 0.02, 0.01
 SAID_EVERY = 25
 INPUTS = ("input_ids", "token_type_ids", "attention_mask")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the training; ``shares`` says how many of the lists of a kind are read in an epoch."""
+
+    steps: int
+    shares: Mapping[str, float]
+    document_tokens: int
+    rate: float
+    rate_of_head: float
+    warm_up: float
+
+
+PHASES = (
+    Phase(2_600, {"needs": 1.0, "phrases": 0.35, "asked": 0.0}, 60, 8e-5, 1e-3, 0.06),
+    Phase(1_500, {"needs": 0.14, "phrases": 0.04, "asked": 1.0}, DOCUMENT_TOKENS, 5e-5, 3e-4, 0.03),
+)
 # The constants above are chosen, not tuned: one run was made.
 
 Pair = tuple[list[int], list[int]]
@@ -76,9 +95,9 @@ def build_cross_encoder(weights: dict[str, Any]) -> Any:
     return CrossEncoder()
 
 
-def pair(query: list[int], document: list[int]) -> Pair:
-    """[CLS] query [SEP] document [SEP]."""
-    first, second = [101, *query[:QUERY_TOKENS], 102], [*document[:DOCUMENT_TOKENS], 102]
+def pair(query: list[int], document: list[int], most: int) -> Pair:
+    """[CLS] query [SEP] document [SEP]. ``most``: tokens of the document."""
+    first, second = [101, *query[:QUERY_TOKENS], 102], [*document[:most], 102]
     return first + second, [0] * len(first) + [1] * len(second)
 
 
@@ -93,33 +112,38 @@ def padded(pairs: Sequence[Pair]) -> tuple[Any, Any, Any]:
     return tensors[0], tensors[1], tensors[2]
 
 
-def batches(lists: Sequence[dict[str, Any]], tokens: dict[str, list[int]], rng: random.Random) -> Iterator[Any]:
+def batches(
+    lists: Sequence[dict[str, Any]], tokens: dict[str, list[int]], phase: Phase, rng: random.Random
+) -> Iterator[Any]:
     """Batches of lists without end: of each the right pair, then the wrong ones."""
+    most = phase.document_tokens
     pool: list[dict[str, Any]] = []
     while True:
         if len(pool) < LISTS:
-            pool = [one for one in lists if one["kind"] == "needs" or rng.random() < SHARE_OF_PHRASES]
+            pool = [one for one in lists if rng.random() < phase.shares[one["kind"]]]
             rng.shuffle(pool)
         made = []
         for one in (pool.pop() for _ in range(LISTS)):
             hard = rng.sample(one["others"][:6], min(HARDEST, len(one["others"])))
             rest = [text for text in one["others"] if text not in hard]
             wrong = hard + rng.sample(rest, min(OTHERS - len(hard), len(rest)))
-            made.append([pair(tokens[one["query"]], tokens[text]) for text in (one["right"], *wrong)])
+            made.append([pair(tokens[one["query"]], tokens[text], most) for text in (one["right"], *wrong)])
         yield made
 
 
-def train(model: Any, supply: Iterator[Any], steps: int) -> None:
+def train(model: Any, supply: Iterator[Any], phase: Phase) -> None:
     """Train in place."""
     import torch
+
+    steps = phase.steps
 
     for parameter in model.enc.layers[0].parameters():
         parameter.requires_grad_(False)
     head = list(model.head.parameters())
     body = [each for name, each in model.named_parameters() if each.requires_grad and not name.startswith("head")]
-    groups = [{"params": body}, {"params": head, "lr": RATE_OF_HEAD}]
-    optimiser = torch.optim.AdamW(groups, lr=RATE, weight_decay=WEIGHT_DECAY)
-    warm = steps * WARM_UP
+    groups = [{"params": body}, {"params": head, "lr": phase.rate_of_head}]
+    optimiser = torch.optim.AdamW(groups, lr=phase.rate, weight_decay=WEIGHT_DECAY)
+    warm = steps * phase.warm_up
     slope = torch.optim.lr_scheduler.LambdaLR(
         optimiser,
         lambda step: (step + 1) / warm if step < warm else max(LEAST_RATE, (steps - step) / (steps - warm)),
@@ -180,7 +204,7 @@ def export(model: Any, options: argparse.Namespace, count: int) -> None:
         "start": {"name": start["name"], "sha256": start["files"]["model.onnx"]["sha256"]},
         "made_by": "benchmarks/training: corpus.py, train_reranker.py",
         "training": {
-            "steps": options.steps,
+            "steps": [phase.steps for phase in PHASES],
             "seed": options.seed,
             "lists": count,
             "lists_sha256": sha256(options.lists),
@@ -200,7 +224,6 @@ def main() -> None:
     parser.add_argument("--start", type=Path, required=True, help="folder of an exported model of the same base")
     parser.add_argument("--lists", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=2600)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     import torch
@@ -217,7 +240,8 @@ def main() -> None:
     encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
     tokens = {text: each.ids for text, each in zip(texts, encoded, strict=True)}
     model = build_cross_encoder(load_start(options.model, options.start)).train()
-    train(model, batches(lists, tokens, random.Random(options.seed)), options.steps)
+    for number, phase in enumerate(PHASES):
+        train(model, batches(lists, tokens, phase, random.Random(options.seed + number)), phase)
     options.out.mkdir(parents=True, exist_ok=True)
     export(model, options, len(lists))
 

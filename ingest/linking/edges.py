@@ -48,6 +48,7 @@ MANY_SYSTEMS = 50
 _MAX_HOMES = 2
 """Of an entity that many systems speak of, at most so many may list it: a company has a system of record. Chosen, not tuned."""
 _MAX_HEADS = 4
+# This and the strengths below are chosen, not tuned; what their product is worth as a confidence is calibrated (benchmarks/training/edges.py).
 _ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create": 0.65, "update": 0.3, "delete": 0.1}
 _OTHER_FIELDS = {"id": ("arn", RESOURCE_NAME, "name"), "name": ("id", "arn")}
 """Fields that may identify the entity too, where the kinds of the two values agree and nothing has the very field."""

@@ -54,6 +54,7 @@ from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 
+# Strengths are chosen, not tuned; what they are worth as confidences is calibrated (benchmarks/training/edges.py).
 _A_KIND_OF, _REFERS_TO = 0.92, 0.75
 _KEY_ORDER = "uid uuid sid key slug sku handle number code login username name title".split()
 _PRIMARY = {"name": 0.5, "title": 0.35}

@@ -171,6 +171,7 @@ _CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = (
     (bm25_phrases, 0.5),
     (value_support, 1.0),
 )
+# No record says on what the next two were found; the weights that were fitted around them are of the nine sets.
 CLAUSE_FACTOR = 2.0  # of the z-score of a clause in the exponent: what it counts beside that of the whole request
 _WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 

@@ -79,7 +79,8 @@ def test_a_file_that_another_process_holds_is_waited_for_once(
 
     def impatient(place: str, **options: Any) -> sqlite3.Connection:
         waits.append(place)
-        return connect(place, **options | {"timeout": 0})
+        connection: sqlite3.Connection = connect(place, **options | {"timeout": 0})
+        return connection
 
     monkeypatch.setattr(sqlite3, "connect", impatient)
     with ResultCache(path) as cache:

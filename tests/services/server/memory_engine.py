@@ -89,6 +89,7 @@ class MemoryEngine(Engine):
 
     tools: tuple[Tool, ...] = TOOLS
     snapshot_id: str = SNAPSHOT_ID
+    reranker: None = None
     delays_s: dict[str, float] = field(default_factory=dict)
     hook: Callable[[Request], None] = lambda request: None
     stages: list[str] = field(default_factory=list)

@@ -78,7 +78,7 @@ def test_every_metric_and_label_of_an_expression_is_in_a_scrape(
     scraped: dict[str, set[str]], subtests: pytest.Subtests
 ) -> None:
     for expression in EXPRESSIONS:
-        with subtests.test(expression):
+        with subtests.test(ascii(expression)):
             names = metrics(expression)
             assert names and names <= set(scraped), names - set(scraped)
             labels = set().union(*(scraped[name] for name in names)) | BY_PROMETHEUS

@@ -30,7 +30,7 @@ def _blocks(text: str, language: str) -> list[str]:
 
 def test_every_link_leads_somewhere(subtests: pytest.Subtests) -> None:
     for page in sorted(["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]):
-        with subtests.test(page):
+        with subtests.test(ascii(page)):
             folder = (ROOT / page).parent
             missing = [
                 link

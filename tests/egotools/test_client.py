@@ -151,7 +151,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 async def test_wrong_arguments_are_named(ask: Ask, subtests: pytest.Subtests) -> None:
     for query, named, subject in WRONG:
-        with subtests.test(query):
+        with subtests.test(ascii(query)):
             with pytest.raises(InvalidRequestError) as caught:
                 await ask("retrieve", query, **named)
             assert (caught.value.subject, caught.value.code) == (subject, "INVALID_ARGUMENT")

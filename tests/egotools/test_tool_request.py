@@ -378,7 +378,7 @@ KEYS: list[tuple[str, str, Any, str]] = [
 class TestODataUrls:
     def test_keys(self, subtests: pytest.Subtests) -> None:
         for version, type_, value, literal in KEYS:
-            with subtests.test(version):
+            with subtests.test(ascii(version)):
                 made = call(
                     place("key", "path", style=type_), protocol="odata", service=version, path="/A_Order({key})"
                 )

@@ -22,7 +22,7 @@ TREE = [error for error in _tree(EgotoolsError) if error.__module__ == errors.__
 
 def test_a_status_becomes_an_error_of_its_code_or_the_root(subtests: pytest.Subtests) -> None:
     for code in [code.name for code in grpc.StatusCode]:
-        with subtests.test(code):
+        with subtests.test(ascii(code)):
             error = error_from_status(code, "It went wrong.", subject="there", remedy="Look.")
             known = {kind.grpc_code for kind in TREE}
             assert error.grpc_code == (code if code in known else "INTERNAL")

@@ -70,7 +70,7 @@ IDENTIFIERS: list[tuple[str, str]] = [
 
 def test_identifiers_name_their_entity(subtests: pytest.Subtests) -> None:
     for name, entity in IDENTIFIERS:
-        with subtests.test(name):
+        with subtests.test(ascii(name)):
             assert identified_entity(name) == entity
 
 

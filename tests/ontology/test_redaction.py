@@ -35,7 +35,7 @@ URLS: list[tuple[str, str]] = [
 
 def test_a_redacted_address_has_no_secrets(subtests: pytest.Subtests) -> None:
     for url, shown in URLS:
-        with subtests.test(url):
+        with subtests.test(ascii(url)):
             assert redacted_url(url) == shown
 
 
@@ -55,7 +55,7 @@ COMMANDS: list[tuple[str, str | None]] = [
 
 def test_a_shown_command_has_no_secrets(subtests: pytest.Subtests) -> None:
     for address, shown in COMMANDS:
-        with subtests.test(address):
+        with subtests.test(ascii(address)):
             assert "CRET" not in redacted_address(address)
             assert shown is None or redacted_address(address) == shown
 
@@ -107,7 +107,7 @@ SECRETS: list[str] = [
 
 def test_a_text_has_no_secrets_of_known_shapes(subtests: pytest.Subtests) -> None:
     for secret in SECRETS:
-        with subtests.test(secret):
+        with subtests.test(ascii(secret)):
             error = EgotoolsError(f"it says {secret} and more", subject=f"at {secret} ")
             assert "CRET" not in str(error)
             assert "and more" in str(error)
@@ -129,7 +129,7 @@ PLAIN: list[str] = [
 
 def test_a_text_without_secrets_stays_as_it_is(subtests: pytest.Subtests) -> None:
     for text in PLAIN:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             assert redact(text) == text
 
 
@@ -155,7 +155,7 @@ OF_DOCUMENTS: list[str] = [
 
 def test_a_text_of_a_document_has_no_keys(subtests: pytest.Subtests) -> None:
     for text in OF_DOCUMENTS:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             shown = redact_document_text(text)
             assert "CRET" not in shown
             assert "***" in shown

@@ -55,7 +55,7 @@ HINTS: list[tuple[Tool, bool]] = [
 
 def test_hints_and_verbs(subtests: pytest.Subtests) -> None:
     for given, reads in HINTS:
-        with subtests.test(str(given)):
+        with subtests.test(ascii(given)):
             assert only_reads(given) is reads
 
 
@@ -73,7 +73,7 @@ OTHER_METHODS: list[str] = [
 def test_another_method_as_an_argument_is_no_reading_wherever_it_goes(subtests: pytest.Subtests) -> None:
     for name in OTHER_METHODS:
         for place in ["header", "query", "form", "body"]:
-            with subtests.test(str(place)):
+            with subtests.test(ascii(place)):
                 given = http("x", NOTHING, "GET")
                 argument = Argument(name="how", location=place, wire_name=name)
                 assert not only_reads(replace(given, call=replace(given.call, arguments=(argument,))))
@@ -108,7 +108,7 @@ CHANGING: list[str] = [
 
 def test_a_get_whose_path_says_a_change_is_none(subtests: pytest.Subtests) -> None:
     for path in CHANGING:
-        with subtests.test(path):
+        with subtests.test(ascii(path)):
             assert effect_of(of_path(path)) == "change"
 
 
@@ -127,7 +127,7 @@ READING: list[str] = [
 
 def test_a_get_whose_path_says_no_change_reads(subtests: pytest.Subtests) -> None:
     for path in READING:
-        with subtests.test(path):
+        with subtests.test(ascii(path)):
             assert only_reads(of_path(path))
 
 
@@ -153,5 +153,5 @@ EFFECTS: list[tuple[Tool, str | None]] = [
 
 def test_an_effect_that_nothing_says_is_not_known(subtests: pytest.Subtests) -> None:
     for given, effect in EFFECTS:
-        with subtests.test(str(given)):
+        with subtests.test(ascii(given)):
             assert known_effect_of(given) == effect

@@ -72,7 +72,7 @@ COSTLY: list[str] = [
 
 def test_what_is_costly_or_outside_the_subset_has_no_shape(subtests: pytest.Subtests) -> None:
     for pattern in COSTLY:
-        with subtests.test(pattern):
+        with subtests.test(ascii(pattern)):
             assert shape_of_pattern(pattern) is None
 
 
@@ -114,5 +114,5 @@ UNSPECIFIC: list[ValueShape] = [
 
 def test_shapes_of_words_numbers_and_dates_are_not_specific(subtests: pytest.Subtests) -> None:
     for shape in UNSPECIFIC:
-        with subtests.test(str(shape)):
+        with subtests.test(ascii(shape)):
             assert not is_specific(shape)

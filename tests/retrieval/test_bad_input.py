@@ -42,7 +42,7 @@ def test_a_strange_request_is_answered_and_twice_the_same(
     engine: Engine, preset: str, subtests: pytest.Subtests
 ) -> None:
     for kind, query in STRANGE.items():
-        with subtests.test(kind):
+        with subtests.test(ascii(kind)):
             request = Request(query=query, k=5, auto_k=False)
             answer = engine.retriever(preset).retrieve(request)
             assert all(np.isfinite(tool.score) for tool in answer.tools)

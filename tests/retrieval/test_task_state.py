@@ -87,7 +87,7 @@ KNOWN: list[tuple[str, str, bool]] = [
 
 def test_a_known_value_fills_the_inputs_of_its_name(subtests: pytest.Subtests) -> None:
     for name, parameter, is_known in KNOWN:
-        with subtests.test(name):
+        with subtests.test(ascii(name)):
             assert (known_value({name: "C-17"}, parameter) == "C-17") == is_known
 
 

@@ -55,7 +55,7 @@ def test_internal_is_for_bugs_and_unknown_for_nothing() -> None:
 
 def test_a_class_is_one_code_one_reason_and_one_error_of_the_client(subtests: pytest.Subtests) -> None:
     for kind in TREE:
-        with subtests.test(str(kind)):
+        with subtests.test(ascii(kind)):
             error = made(kind)
             message = error_message(error)
             code, _, _ = status(message)

@@ -134,7 +134,7 @@ SERVERS: list[tuple[str, str]] = [
 def test_a_server_of_a_document_stays_below_the_one_that_was_given(subtests: pytest.Subtests) -> None:
     for end in ["", "/"]:
         for own, url in SERVERS:
-            with subtests.test(own):
+            with subtests.test(ascii(own)):
                 request = build_request(
                     Call(protocol="http", method="GET", path="/x", servers=(own,)),
                     {},

@@ -38,7 +38,7 @@ WRITTEN: list[str] = [
 def test_it_is_found(subtests: pytest.Subtests) -> None:
     for written in WRITTEN:
         for as_bytes in [False, True]:
-            with subtests.test(str(as_bytes)):
+            with subtests.test(ascii(as_bytes)):
                 text = f'<"{written}">'
                 found = cleaned(text.encode()).decode() if as_bytes else cleaned(text)
                 assert "[credential]" in found

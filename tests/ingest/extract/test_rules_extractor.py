@@ -93,7 +93,7 @@ DONE: list[tuple[str, str]] = [
 
 def test_what_operations_do(rules: RulesExtractor, subtests: pytest.Subtests) -> None:
     for text, capability in DONE:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             assert capability in {tail for _, predicate, tail in said(rules, text) if predicate == "has_capability"}
 
 

@@ -67,7 +67,7 @@ KEPT: list[tuple[str, str, str, str, str]] = [
 
 def test_what_the_document_says_is_kept(subtests: pytest.Subtests) -> None:
     for ends in KEPT:
-        with subtests.test(str(ends)):
+        with subtests.test(ascii(ends)):
             assert reason(triple(ends)) == ""
 
 
@@ -95,7 +95,7 @@ REFUSED: list[tuple[tuple[str, str, str, str, str], str]] = [
 
 def test_each_reason_to_refuse(subtests: pytest.Subtests) -> None:
     for ends, expected in REFUSED:
-        with subtests.test(str(ends)):
+        with subtests.test(ascii(ends)):
             assert reason(triple(ends)) == expected
 
 

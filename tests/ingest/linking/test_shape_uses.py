@@ -57,7 +57,7 @@ SHOWN: list[tuple[dict[str, object], set[tuple[str, str]]]] = [
 
 def test_a_document_shows_values_in_many_places(subtests: pytest.Subtests) -> None:
     for fields, found in SHOWN:
-        with subtests.test(str(fields)):
+        with subtests.test(ascii(fields)):
             assert shown(**fields) == found
 
 

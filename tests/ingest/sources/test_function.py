@@ -44,7 +44,7 @@ def read(path: Path, text: str) -> tuple[list[Tool], list[RejectedRecord]]:
 def test_each_form(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for ending in ["json", "jsonl"]:
         for form in FORMS:
-            with subtests.test(form):
+            with subtests.test(ascii(form)):
                 tools, rejected = read(tmp_path / f"f.{ending}", json.dumps(FORMS[form]))
                 assert rejected == []
                 (tool,) = tools

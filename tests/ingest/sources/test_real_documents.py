@@ -78,7 +78,7 @@ GARBAGE = {
 def test_no_reader_fails_on_what_it_does_not_know(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for name in GARBAGE:
         for source in SOURCES:
-            with subtests.test(str(source)):
+            with subtests.test(ascii(source)):
                 path = tmp_path / name
                 path.write_bytes(GARBAGE[name])
                 assert source.accepts(Document(name, path=path)) in {True, False}

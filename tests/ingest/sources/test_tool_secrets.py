@@ -31,7 +31,7 @@ KEYS: list[str] = [
 def test_values_of_keys_are_taken_out(subtests: pytest.Subtests) -> None:
     for keyword in ["example", "default", "examples", "const", "enum", "pattern"]:
         for name in KEYS:
-            with subtests.test(name):
+            with subtests.test(ascii(name)):
                 value: Any = [KEY] if keyword in ("examples", "enum") else f"^{KEY}$" if keyword == "pattern" else KEY
                 before = tool(name, **{keyword: value})
                 after = without_secrets(before)
@@ -72,6 +72,6 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
 
 def test_other_values_stay(subtests: pytest.Subtests) -> None:
     for name, schema in OTHERS:
-        with subtests.test(name):
+        with subtests.test(ascii(name)):
             before = tool(name, **schema)
             assert json.loads(without_secrets(before).canonical_json()) == json.loads(before.canonical_json())

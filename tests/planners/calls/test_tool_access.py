@@ -54,7 +54,7 @@ def written(tmp_path: Path, text: str, **mode: bool) -> CallPolicy:
 
 def test_the_first_rule_that_matches_decides(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for id_, effect, decision, confirmed in POLICY["decisions"]:
-        with subtests.test(id_):
+        with subtests.test(ascii(id_)):
             given = tool(id_, {"read": READ, "idempotent": REPLACE}.get(effect, WRITE))
             given = given if effect else replace(tool(id_, READ), effect="")  # of a server that does not say
             assert written(tmp_path, POLICY["file"]).decision(given) == decision

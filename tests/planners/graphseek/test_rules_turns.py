@@ -77,7 +77,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answered]:
 
 def test_a_set_of_names(answers: dict[str, Answered], subtests: pytest.Subtests) -> None:
     for question in TABLE["names"]:
-        with subtests.test(question):
+        with subtests.test(ascii(question)):
             answered, names = answers[question], TABLE["names"][question]
             assert answered.outcome == "answered", answered.text
             columns = [set(column) for table in answered.tables for column in table.values()]
@@ -93,7 +93,7 @@ def test_a_number_a_value_or_pairs(answers: dict[str, Answered], question: str) 
 
 def test_what_is_not_understood_is_refused_by_the_word(answers: dict[str, Answered], subtests: pytest.Subtests) -> None:
     for question in TABLE["refused"]:
-        with subtests.test(question):
+        with subtests.test(ascii(question)):
             assert answers[question].outcome in ("unreadable", "asked back"), answers[question].text
             assert TABLE["refused"][question] in answers[question].text
 

@@ -23,7 +23,7 @@ NUMBERS: list[tuple[str, float]] = [
 
 def test_forms_of_numbers(subtests: pytest.Subtests) -> None:
     for text, number in NUMBERS:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             assert number_of(text) == number
 
 
@@ -42,7 +42,7 @@ NO_NUMBERS = [
 
 def test_what_is_no_number(subtests: pytest.Subtests) -> None:
     for text in [*NO_NUMBERS, "", "1.2.3", "١٥", "½", "no", "12 parts", "9" * 16]:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             assert number_of(text) is None
 
 
@@ -51,5 +51,5 @@ ORDINALS: list[tuple[str, int]] = [("first", 1), ("Twelfth", 12), ("20th", 20), 
 
 def test_ordinals(subtests: pytest.Subtests) -> None:
     for text, place in ORDINALS:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             assert ordinal_of(text) == place

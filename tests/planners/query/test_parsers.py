@@ -51,7 +51,7 @@ def parser(request: pytest.FixtureRequest) -> Parser:
 
 def test_a_request_becomes_its_graph(parser: Parser, subtests: pytest.Subtests) -> None:
     for gold in EASY:
-        with subtests.test(str(gold)):
+        with subtests.test(ascii(gold)):
             domain = read_domain(gold.domain)
             parsed = parser.parse(gold.request, domain, TODAY)
             assert graph_faults(parsed.graph, domain) == ()

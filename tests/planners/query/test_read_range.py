@@ -56,13 +56,13 @@ def test_any_text_is_a_range_or_a_named_error(text: str) -> None:
 
 def test_on_the_edges_of_units(subtests: pytest.Subtests) -> None:
     for today, text, wanted in SPANS["edges"]:
-        with subtests.test(str(today)):
+        with subtests.test(ascii(today)):
             assert read_range(text, today).range.iso() == wanted
 
 
 def test_dates_are_found_and_names_are_not(subtests: pytest.Subtests) -> None:
     for text, wanted in SPANS["spans"].items():
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             spans = date_spans(text, TODAY)
             assert [[span.text, span.op] for span in spans] == wanted
             assert [text[span.start : span.end] for span in spans] == [span.text for span in spans]
@@ -70,6 +70,6 @@ def test_dates_are_found_and_names_are_not(subtests: pytest.Subtests) -> None:
 
 def test_a_part_of_a_date_is_not_taken_for_the_whole(subtests: pytest.Subtests) -> None:
     for text in SPANS["parts"]:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             with pytest.raises(InvalidArgumentError, match="not a date expression"):
                 date_spans(text, TODAY)

@@ -67,7 +67,7 @@ NAMES: list[str] = [
 def test_a_name_is_one_value(subtests: pytest.Subtests) -> None:
     for request_ in ["Which files did {} send me?", "Find emails from {} to Bo."]:
         for name in NAMES:
-            with subtests.test(name):
+            with subtests.test(ascii(name)):
                 assert _values(request_.format(name)) == sorted([name, *(["Bo"] if "Bo" in request_ else [])])
 
 
@@ -78,7 +78,7 @@ def test_a_request_that_mentions_more_than_a_graph_has_is_refused_by_name() -> N
 
 def test_what_the_graph_does_not_say_is_named(subtests: pytest.Subtests) -> None:
     for request_, unread in TABLE["unread"].items():
-        with subtests.test(request_):
+        with subtests.test(ascii(request_)):
             with pytest.raises(InvalidArgumentError, match=f'"{unread}" is not understood'):
                 _read(request_)
             best = _read(request_, best_effort=True)

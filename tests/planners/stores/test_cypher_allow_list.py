@@ -21,7 +21,7 @@ ENDLESS = [
 
 def test_reads_are_admitted(subtests: pytest.Subtests) -> None:
     for text in TEXTS["reads"]:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             allowed = allowed_cypher(text)
             assert "/*" not in allowed
             assert "//" not in allowed
@@ -30,7 +30,7 @@ def test_reads_are_admitted(subtests: pytest.Subtests) -> None:
 
 def test_what_is_not_on_the_list_is_refused(subtests: pytest.Subtests) -> None:
     for text in [*TEXTS["writing"], *TEXTS["refused"], *ENDLESS]:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             with pytest.raises(StatementError) as fault:
                 allowed_cypher(text)
             assert fault.value.remedy

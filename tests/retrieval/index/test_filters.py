@@ -55,7 +55,7 @@ MEANT: list[tuple[str, tuple[str, ...], set[str]]] = [
 
 def test_a_value_is_meant_as_it_is_written(index: FilterIndex, subtests: pytest.Subtests) -> None:
     for key, values, found in MEANT:
-        with subtests.test(key):
+        with subtests.test(ascii(key)):
             assert passing(index, **{key: values}) == found
 
 

@@ -61,7 +61,7 @@ PARTS: list[tuple[str, tuple[str, ...]]] = [
 
 def test_a_request_is_cut_where_english_sets_wishes_apart(subtests: pytest.Subtests) -> None:
     for text, parts in PARTS:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             assert decompose(text) == parts
 
 

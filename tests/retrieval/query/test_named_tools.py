@@ -35,7 +35,7 @@ SAYS_NONE = (
 
 def test_names_are_found_as_they_are_written(subtests: pytest.Subtests) -> None:
     for text in SAID:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             assert tool_names(text) == SAID[text]
 
 

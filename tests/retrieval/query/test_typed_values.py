@@ -49,7 +49,7 @@ VALUES: list[tuple[str, str, str]] = [
 
 def test_a_value_is_found_with_its_kind_and_its_place(subtests: pytest.Subtests) -> None:
     for text, kind, value in VALUES:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             (found,) = find_values(text)
             assert (found.kind, found.text) == (kind, value)
             assert text[found.start : found.end] == value
@@ -109,7 +109,7 @@ UNITS: list[str] = [
 
 def test_the_work_is_linear_in_the_length_of_a_hostile_text(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for unit in UNITS:
-        with subtests.test(unit):
+        with subtests.test(ascii(unit)):
             text = unit * (MAX_QUERY_CHARS // len(unit))
             shapes = _shapes(tmp_path)
             with bounded_work():

@@ -53,7 +53,7 @@ def test_twenty_commands_stand_at_the_top() -> None:
 
 def test_the_help_of_every_command_fits_one_screen(subtests: pytest.Subtests) -> None:
     for path in COMMANDS:
-        with subtests.test(str(path)):
+        with subtests.test(ascii(path)):
             shown = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(app, [*path, "--help"])
             lines = shown.output.splitlines()
             assert shown.exit_code == 0 and "Usage" in shown.output

@@ -8,7 +8,7 @@ from tests.harness.commands import Run
 
 def test_what_is_gone_is_refused_with_what_took_its_place(run: Run, subtests: pytest.Subtests) -> None:
     for said in REMOVED:
-        with subtests.test(said):
+        with subtests.test(ascii(said)):
             code, _, err = run(*said.split(), "x")
             assert code == 2
             assert "it was removed" in err and REMOVED[said].split()[0] in err

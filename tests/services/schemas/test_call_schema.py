@@ -120,7 +120,7 @@ CALLED: list[tuple[str, str, str]] = [
 
 def test_names_to_call_by(subtests: pytest.Subtests) -> None:
     for tool_id, name, called in CALLED:
-        with subtests.test(tool_id):
+        with subtests.test(ascii(tool_id)):
             assert re.fullmatch(called, call_name(Tool(id=tool_id, name=name))), call_name(Tool(id=tool_id, name=name))
 
 

@@ -163,7 +163,7 @@ async def test_bad_input_is_refused_by_the_name_of_its_field(
     stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, subtests: pytest.Subtests
 ) -> None:
     for request_, subject in WRONG.values():
-        with subtests.test(str(request_)):
+        with subtests.test(ascii(request_)):
             method = {
                 pb.RetrieveRequest: stub.Retrieve,
                 pb.GetToolRequest: stub.GetTool,

@@ -50,11 +50,11 @@ def test_what_stands_in_a_result_or_in_the_question_is_grounded(
     results: ResultStore, loop: asyncio.Runner, subtests: pytest.Subtests
 ) -> None:
     for answer in ANSWERS["right"]:
-        with subtests.test(answer):
+        with subtests.test(ascii(answer)):
             assert missing(answer, results, loop) == []
 
 
 def test_what_stands_nowhere_is_told(results: ResultStore, loop: asyncio.Runner, subtests: pytest.Subtests) -> None:
     for answer, told in ANSWERS["wrong"].items():
-        with subtests.test(answer):
+        with subtests.test(ascii(answer)):
             assert missing(answer, results, loop) == [told]

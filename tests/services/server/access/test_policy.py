@@ -73,7 +73,7 @@ PATTERNS: list[tuple[str, dict[str, bytes], bool]] = [
 
 def test_a_pattern_matches_names_of_its_kind(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for pattern, context, admitted in PATTERNS:
-        with subtests.test(pattern):
+        with subtests.test(ascii(pattern)):
             file = write_policy(tmp_path / "policy.yaml", {"match": {"certificate": pattern}, **READ})
             rules = WatchedFiles("access policy", [file], partial(read_policy, file))
             authentication = Authentication(rules=rules, certificates=True)
@@ -139,7 +139,7 @@ NO_POLICIES: list[tuple[str, str]] = [
 
 def test_what_is_no_policy_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for text, problem in NO_POLICIES:
-        with subtests.test(text):
+        with subtests.test(ascii(text)):
             path = tmp_path / "policy.yaml"
             path.write_text(text)
             with pytest.raises(InvalidArgumentError, match=problem):

@@ -31,13 +31,11 @@ from ontology.tool import Parameter, Tool
 from retrieval.snapshot.reader import Snapshot
 
 _WORDS: Mapping[str, str] = read_yaml(Path(__file__).parent / "words.yaml")
-FINDING_ACTIONS = ("search", "list")
-"""Actions that find things."""
+FINDING_ACTIONS = ("search", "list")  # actions that find things
 _SURROUNDINGS = word_list("linking", "context_words")
 _GENERIC_CONFIDENCE = 0.5  # confidence that an input with a generic name takes the value of that name
 _KEYED = re.compile(r"^(?P<collection>[^(/]+)\([^)]+\)$")
-ValueKey = tuple[str, str]
-"""The value of an input or output: (entity, field)."""
+ValueKey = tuple[str, str]  # the value of an input or output: (entity, field)
 _MAX_TOOLS = 3
 _MAX_DESCRIPTION = 160
 _LINE_OF_BUSINESS = "has_line_of_business"
@@ -53,21 +51,17 @@ def word_set(name: str) -> frozenset[str]:
 def extend_profiles(
     tools: Iterable[Tool], profiles: Mapping[str, ToolProfile], names: CanonicalNames
 ) -> dict[str, ToolProfile]:
-    """Add the inputs that a build does not link because their names are generic (``email``).
-
-    Page tokens (``nextToken``) are left out, because they lead only to the next page. A tool that reads one record of a
-    collection by an OData key (``Orders({OrderId})``) has the action ``get``. One that finds a thing or else makes it
-    (``find_or_create_tag``) has the action ``create``: it is no look-up.
-    """
+    """Add the inputs that a build does not link because their names are generic (``email``). Page tokens
+    (``nextToken``) are left out, because they lead only to the next page. A tool that reads one record of a collection
+    by an OData key (``Orders({OrderId})``) has the action ``get``. One that finds a thing or else makes it
+    (``find_or_create_tag``) has the action ``create``: it is no look-up."""
     return {tool.id: _extended(tool, profiles[tool.id], names) for tool in tools}
 
 
 def without_said_context(profile: ToolProfile) -> ToolProfile:
-    """Return the profile of which only surroundings are context parameters: project, tenant, region, a login.
-
-    An input that nearly every tool of a namespace takes is a context parameter of a build, also where it says what a
-    request is about. Two readers of the document of Android Publisher missed the app (``packageName``) in 9 requests.
-    """
+    """Return the profile of which only surroundings are context parameters: project, tenant, region, a login. An input
+    that nearly every tool of a namespace takes is a context parameter of a build, also where it says what a request is
+    about. Two readers of the document of Android Publisher missed the app (``packageName``) in 9 requests."""
     keys = {value.parameter: value.key for value in profile.consumes}
     said = frozenset(name for name in profile.context if name in keys and not _is_surrounding(keys[name]))
     if not said:
@@ -137,27 +131,18 @@ def _generic_values(tool: Tool, profile: ToolProfile, names: CanonicalNames) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedParameter:
-    """An input of tools of the catalogue.
+    """An input of tools of the catalogue."""
 
-    :param name: exactly as in the documents.
-    :param type: the type that most of its tools declare.
-    :param description: the first description, cut to 160 characters.
-    :param tools: ids of the first three tools with this input.
-    :param count: number of tools with this input.
-    """
-
-    name: str
-    type: str
-    description: str
-    tools: tuple[str, ...]
-    count: int
+    name: str  # exactly as in the documents
+    type: str  # the type that most of its tools declare
+    description: str  # the first description, cut to 160 characters
+    tools: tuple[str, ...]  # ids of the first three tools with this input
+    count: int  # number of tools with this input
 
 
 class ParameterIndex:
-    """The inputs of a catalogue, indexed by name, by value key, and by the words of their names.
-
-    :param profiles: the extended profiles of the tools.
-    """
+    """The inputs of a catalogue, given by the extended profiles of its tools, indexed by name, by value key, and by the
+    words of their names."""
 
     def __init__(self, tools: Iterable[Tool], profiles: Iterable[ToolProfile], names: CanonicalNames) -> None:
         takers: dict[str, list[tuple[Tool, Parameter]]] = defaultdict(list)

@@ -16,31 +16,24 @@ from retrieval.query.request import Request, check_needs
 
 _MACHINE = re.compile(r"[^\W_][_/.:\-][^\W_]|[a-z0-9][A-Z]")  # snake_case, a/b, camelCase
 _LONG_NAME = 4  # words: a shorter name may be an everyday phrase
+# What looks like a value: a digit, something in quotation marks, an address
 _VALUE_LIKE = re.compile(r"\d|\"[^\"]*\w[^\"]*\"|“[^”]*\w[^”]*”|\S@\S")
-"""What looks like a value: a digit, something in quotation marks, an address."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """A text with what its writer says of it, before any check.
-
-    :param values: the values that it states.
-    :param names: names in the text by which a thing is found, and which no input takes.
-    :param needs: a phrase for each tool of the path; none where the writer has no words of its own.
-    """
+    """A text with what its writer says of it, before any check."""
 
     text: str
-    values: tuple[SampleValue, ...]
-    names: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    values: tuple[SampleValue, ...]  # the values that it states
+    names: tuple[str, ...] = ()  # names in the text by which a thing is found, and which no input takes
+    needs: tuple[str, ...] = ()  # a phrase for each tool of the path; none where the writer has no words of its own
 
 
 def fault_of(written: Written, path: ToolPath, slots: Sequence[Slot], catalogue: ProfiledCatalogue) -> str:
-    """Return what is wrong with a text, one clause; empty where every slot and value stands and no other.
-
-    Each required slot has a value, each value stands in the text letter by letter and has the type of its input, the given ones are
-    said as given, and nothing else in the text looks like a value. No name of the software stands in text or needs.
-    """
+    """Return what is wrong with a text, one clause; empty where every slot and value stands and no other. Each required
+    slot has a value, each value stands in the text letter by letter and has the type of its input, the given ones are
+    said as given, and nothing else in the text looks like a value. No name of the software stands in text or needs."""
     try:
         Request(query=written.text)
         check_needs(written.needs)

@@ -12,8 +12,7 @@ from typing import Any
 from inference.chat import GREEDY, ChatModel, Completion, Message, ObservedModel, Sample
 from ontology.errors import BudgetExceededError, InvalidArgumentError
 
-NOT_RECORDED = "no answer is recorded"
-"""What an answer begins with that is not there."""
+NOT_RECORDED = "no answer is recorded"  # what an answer begins with that is not there
 
 
 def prompt_key(messages: Sequence[Message]) -> str:

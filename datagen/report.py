@@ -49,11 +49,7 @@ class GroupCoverage:
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """What of a catalogue the requests need.
-
-    :param rp_pairs: number of pairs of tools with an R-P edge; ``rp_pairs_used`` of them are in the path of a request.
-    :param never_used: map from the id of an unused tool to the reason, in the catalogue's order.
-    """
+    """What of a catalogue the requests need."""
 
     tools: int
     tools_used: int
@@ -61,35 +57,26 @@ class Coverage:
     outputs_documented: int
     outputs_inferred: int
     rp_edges: int
-    rp_pairs: int
+    rp_pairs: int  # number of pairs of tools with an R-P edge; ``rp_pairs_used`` of them are in the path of a request
     rp_pairs_used: int
-    never_used: Mapping[str, str]
+    never_used: Mapping[str, str]  # map from the id of an unused tool to the reason, in the catalogue's order
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFigures:
-    """All figures; their JSON form is ``report.json``.
-
-    :param by: who wrote, who read back, and the encoder that compared texts.
-    :param smoke_test: whether the texts are of templates, which nobody types: they test a catalogue, not retrieval.
-    :param stopped: the error that ended the run early, or empty.
-    :param gold_set_sizes: number of requests by class and number of tools.
-    :param shapes: number of requests by class and shape of the path.
-    :param rejected: number of rejections by stage and reason, most frequent first.
-    :param examples: map from class to ids of requests, drawn at random.
-    """
+    """All figures; their JSON form is ``report.json``."""
 
     snapshot_id: str
     seed: int
-    by: Mapping[str, str]
-    smoke_test: bool
-    stopped: str
+    by: Mapping[str, str]  # who wrote, who read back, and the encoder that compared texts
+    smoke_test: bool  # whether the texts are of templates, which nobody types: they test a catalogue, not retrieval
+    stopped: str  # the error that ended the run early, or empty
     classes: Mapping[str, ClassFigures]
-    gold_set_sizes: Mapping[str, Mapping[str, int]]
-    shapes: Mapping[str, Mapping[str, int]]
+    gold_set_sizes: Mapping[str, Mapping[str, int]]  # number of requests by class and number of tools
+    shapes: Mapping[str, Mapping[str, int]]  # number of requests by class and shape of the path
     coverage: Coverage
-    rejected: Mapping[str, Mapping[str, int]]
-    examples: Mapping[str, tuple[str, ...]]
+    rejected: Mapping[str, Mapping[str, int]]  # number of rejections by stage and reason, most frequent first
+    examples: Mapping[str, tuple[str, ...]]  # map from class to ids of requests, drawn at random
 
     @property
     def made(self) -> int:

@@ -9,16 +9,18 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-MAX_TOOLS = 5
-"""Maximum number of tools of a path of the six classes."""
-MAX_LONG_TOOLS = 12
-"""Maximum number of tools of a path of the shape ``long``."""
+MAX_TOOLS = 5  # maximum number of tools of a path of the six classes
+MAX_LONG_TOOLS = 12  # maximum number of tools of a path of the shape ``long``
 
+# ``R-P``: an output of one tool fills an input of another. ``P-P``: their inputs are similar; only requests of earlier
+# versions have it.
 EdgeKind = Literal["R-P", "P-P"]
-"""``R-P``: an output of one tool fills an input of another. ``P-P``: their inputs are similar; only requests of earlier versions have it."""
+# One tool; each feeds the next; two or more feed one; one feeds two or more; parts that do not need each other, each of
+# which may be a chain of its own; a task of five to twelve tools, of any form
 Shape = Literal["single", "chain", "join", "fan", "set", "long"]
-"""One tool; each feeds the next; two or more feed one; one feeds two or more; parts that do not need each other, each
-of which may be a chain of its own; a task of five to twelve tools, of any form."""
+# The six classes of the paper's section 4.1: one request without steps; independent requests in any order; dependent
+# steps, the dependence stated; dependent steps, the dependence to be inferred; an action under a stated condition; a
+# question of general knowledge beside a personal action
 CLASSES = (
     "single-intent",
     "multi-intent",
@@ -27,11 +29,8 @@ CLASSES = (
     "conditional-multi-step",
     "ir-multi-intent",
 )
-"""The six classes of the paper's section 4.1: one request without steps; independent requests in any order; dependent
-steps, the dependence stated; dependent steps, the dependence to be inferred; an action under a stated condition; a
-question of general knowledge beside a personal action."""
+# Classes whose tools depend on each other
 DEPENDENT_CLASSES = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
-"""Classes whose tools depend on each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,8 +32,7 @@ from ontology.names import words
 from ontology.reporting import Progress
 
 MAX_PER_CLASS = 1_000_000
-MAX_COSINE = 0.95
-"""A text with a higher cosine to an accepted one is a near-duplicate."""
+MAX_COSINE = 0.95  # a text with a higher cosine to an accepted one is a near-duplicate
 _MAX_REJECTIONS = 2  # attempts at a path in a row: each has other values and another style
 _MAX_REQUESTS = 3  # of one class for a path, where a class has too few paths
 _BATCH = 16  # attempts for one class before the next class: a run that stops early has requests of all classes
@@ -42,8 +41,8 @@ _PER_REQUEST, _PER_DEPENDENT = (
     12.0,
 )  # paths for each wanted request: most paths of dependent steps make no sense to a writer
 _EXTRA_PATHS = 10
+# The requests that "Planning Agents on an Ego-Trip" measures: the smallest numbers with all percentages of its table 3
 _PAPER = dict(zip(CLASSES, (75, 85, 111, 74, 80, 78), strict=True))
-"""The requests that "Planning Agents on an Ego-Trip" measures: the smallest numbers that give all percentages of its table 3."""
 _SHARES = TypeAdapter(dict[Literal[CLASSES], Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]])  # type: ignore[valid-type]
 _REMEDY = f"Give a share for each class, of these: {', '.join(CLASSES)}; or --mix paper for the shares of the paper"
 
@@ -92,39 +91,28 @@ def _apportion(weights: Mapping[str, float], total: int) -> dict[str, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """Who writes, who reads back, and how the texts are compared.
-
-    :param reader: None where nobody reads back.
-    :param encoder: the encoder of the catalogue's snapshot.
-    :param concurrency: number of requests that are written at the same time; it does not change the result.
-    """
+    """Who writes, who reads back, and how the texts are compared."""
 
     writer: Writer
-    reader: BlindReader | None
-    encoder: Encoder
-    concurrency: int = 1
+    reader: BlindReader | None  # None where nobody reads back
+    encoder: Encoder  # the encoder of the catalogue's snapshot
+    concurrency: int = 1  # number of requests that are written at the same time; it does not change the result
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """The results of all steps for one catalogue.
-
-    :param wanted: map from class to the wanted number of requests.
-    :param requests: in the order of the classes, then in the order of acceptance.
-    :param rejected: distinct rejections of all steps, in the order of the run.
-    :param stopped: the error that ended the run early, or None.
-    """
+    """The results of all steps for one catalogue."""
 
     catalogue: ProfiledCatalogue
     seed: int
-    wanted: Mapping[str, int]
+    wanted: Mapping[str, int]  # map from class to the wanted number of requests
     names: Mapping[str, str]
     outputs: ToolOutputs
     rp: ToolLinks
     paths: FoundPaths
-    requests: Sequence[SyntheticRequest]
-    rejected: Sequence[RejectedRequest]
-    stopped: EgotoolsError | None = None
+    requests: Sequence[SyntheticRequest]  # in the order of the classes, then in the order of acceptance
+    rejected: Sequence[RejectedRequest]  # distinct rejections of all steps, in the order of the run
+    stopped: EgotoolsError | None = None  # the error that ended the run early, or None
 
 
 def make_requests(
@@ -238,10 +226,8 @@ class _Run:
 
 
 def read_back(request: SyntheticRequest, steps: Steps, seed: int) -> SyntheticRequest | RejectedRequest:
-    """Return a request with the verdicts of the reader, or a rejection; as it is where nobody reads back.
-
-    :raises ModelError: when the reader's model is unavailable.
-    """
+    """Return a request with the verdicts of the reader, or a rejection; as it is where nobody reads back. Raises
+    ModelError when the reader's model is unavailable."""
     if steps.reader is None:
         return request
     verdicts = steps.reader.read(request, seed=seed)

@@ -21,10 +21,9 @@ from ontology.files import read_yaml
 from ontology.names import words
 from ontology.tool import Parameter, Tool
 
-MAX_REQUIRED = 6
-"""Most required inputs of one tool that a request states; nobody types more."""
+MAX_REQUIRED = 6  # most required inputs of one tool that a request states; nobody types more
+# Action → most optional inputs that are slots; 0 for others. An update without an optional input changes nothing.
 _OPTIONAL = {"search": 1, "list": 1, "get": 0, "create": 2, "update": 2}
-"""Action → most optional inputs that are slots; 0 for other actions. An update without an optional input changes nothing."""
 _TODAY = date(2026, 11, 30)
 _DATE_WORDS = frozenset(("date", "day", "birthday", "deadline"))
 _TIME_WORDS = frozenset(("at", "time", "timestamp", "datetime"))
@@ -34,26 +33,22 @@ _OPAQUE_WORDS = frozenset(
 )
 _IDENTIFIERS = frozenset(("id", "identifier", "key", "number", "no", "ref"))
 _MISSING_MEMBERS = re.compile(r"unspecified|unknown|^all$|^none$|^any$|^$", re.IGNORECASE)
-_FIXED = re.compile(r"\d{4}-\d\d-\d\d|\S\s+\S")
-"""A default that is a fixed day, or several words."""
+_FIXED = re.compile(r"\d{4}-\d\d-\d\d|\S\s+\S")  # a default that is a fixed day, or several words
+# What a document says of an input that has one value
 _CONSTANT = re.compile(r"\b(?:should|must|is|are) always\b|\bcurrently,? only\b|\bonly \S+ is supported", re.IGNORECASE)
-"""What a document says of an input that has one value."""
 _SHOWN_ID = re.compile(r"^[A-Za-z]{0,6}[-_]?\d[\w-]{0,11}$")
 _GIVEN = frozenset(("email", "identifier"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """An input that a request states.
-
-    :param kind: ``enum``, ``boolean``, ``date``, ``datetime``, ``number``, ``integer``, ``email``, ``identifier`` or ``text``.
-    :param value: a sample value as people say it; empty for ``boolean``.
-    """
+    """An input that a request states."""
 
     tool: str
     parameter: Parameter
+    # ``enum``, ``boolean``, ``date``, ``datetime``, ``number``, ``integer``, ``email``, ``identifier`` or ``text``
     kind: str
-    value: str
+    value: str  # a sample value as people say it; empty for ``boolean``
     required: bool
 
     @property
@@ -63,10 +58,8 @@ class Slot:
 
 
 def find_unsayable(tool: Tool, profile: ToolProfile, filled: Iterable[str] = ()) -> str:
-    """Return why no request can state what a tool needs, one clause; empty where one can.
-
-    :param filled: the inputs that other tools fill.
-    """
+    """Return why no request can state what a tool needs beside the inputs that other tools fill, one clause; empty
+    where one can."""
     required = _required(tool, profile, frozenset(filled))
     if unclear := _unclear(tool, profile, frozenset(filled)):
         return f"its required input {unclear} has only optional parts"
@@ -244,10 +237,8 @@ def _pool(name: str) -> Sequence[str]:
 
 
 def fault_of_value(slot: Slot, value: Any) -> str:
-    """Return why a typed value does not fit an input, one clause; empty where it fits.
-
-    :param value: as a call would have it: ISO 8601 for dates and times, a member for an enumeration.
-    """
+    """Return why a typed value does not fit an input, one clause; empty where it fits. The value is as a call would
+    have it: ISO 8601 for dates and times, a member for an enumeration."""
     text, parameter = str(value), slot.parameter
     if slot.kind == "enum" and text not in parameter.enum:
         return f"{text!r} is none of the values of {parameter.name}"

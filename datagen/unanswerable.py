@@ -35,22 +35,18 @@ _FOREIGN_WORDS = 4
 _DOUBTFUL = 0.4
 _MAX_DOUBTFUL = 0.2
 _FUNCTION_WORDS = stop_words("index")
+# Texts with their reasons, in random order; and what is left out, one sentence each
 _Found = tuple[Sequence[tuple[str, str]], Sequence[str]]
-"""Texts with their reasons, in random order; and what is left out, one sentence each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnanswerableRequest:
-    """One request that no tool serves.
-
-    :param kind: ``missing-action``, ``other-domain`` or ``chit-chat``.
-    :param reason: one sentence without a full stop.
-    """
+    """One request that no tool serves."""
 
     id: str
     text: str
-    kind: str
-    reason: str
+    kind: str  # ``missing-action``, ``other-domain`` or ``chit-chat``
+    reason: str  # one sentence without a full stop
 
     def to_json(self) -> dict[str, Any]:
         """Return a row of labelled requests without tools."""
@@ -60,15 +56,11 @@ class UnanswerableRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class UnanswerableRequests:
-    """The requests, and why there are no more.
-
-    :param left_out: distinct reasons, one sentence each.
-    :param absent: the kinds for which nothing was found, one sentence each.
-    """
+    """The requests, and why there are no more."""
 
     requests: tuple[UnanswerableRequest, ...]
-    left_out: tuple[str, ...]
-    absent: tuple[str, ...] = ()
+    left_out: tuple[str, ...]  # distinct reasons, one sentence each
+    absent: tuple[str, ...] = ()  # the kinds for which nothing was found, one sentence each
 
 
 class _Kind(NamedTuple):
@@ -134,11 +126,9 @@ def _filled(text: str, rng: random.Random, **more: str) -> str:
 def _missing_actions(
     catalogue: ProfiledCatalogue, known: _DocumentWords, requests: Sequence[SyntheticRequest], rng: random.Random
 ) -> _Found:
-    """What no tool does with an object of the catalogue.
-
-    An action counts as missing for an object when no tool that mentions the object has a word of the action in its document, no tool of
-    the same system has one in its name, and no tool for objects of any kind has one.
-    """
+    """What no tool does with an object of the catalogue. An action counts as missing for an object when no tool that
+    mentions the object has a word of the action in its document, no tool of the same system has one in its name, and no
+    tool for objects of any kind has one."""
     generic: Sequence[str] = _data()["generic"]
     things = _things(catalogue, requests, generic)
     found: list[tuple[str, str]] = []
@@ -276,18 +266,16 @@ class _DocumentWords:
 
     def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
+        # Map from tool to the lemmas of its name
         self.names = {tool.id: _lemmas(words(_name(tool))) for tool in catalogue.tools}
-        """Map from tool to the lemmas of its name."""
+        # Map from tool to the lemmas of its document
         self.documents = {tool.id: _lemmas(_words(tool)) for tool in catalogue.tools}
-        """Map from tool to the lemmas of its document."""
 
     @cached_property
     def unread(self) -> str:
-        """Why the words of the documents do not tell what the tools are for, one sentence; empty where they do.
-
-        The signs and words that documents are searched for are English. A document in another language, or of names that are
-        no words, has none of them whatever its tool does.
-        """
+        """Why the words of the documents do not tell what the tools are for, one sentence; empty where they do. The
+        signs and words that documents are searched for are English. A document in another language, or of names that
+        are no words, has none of them whatever its tool does."""
         said = {tool.id: _said(tool) for tool in self._catalogue.tools}
         shares = {tool: _plain_share(each) for tool, each in said.items()}
         foreign = next((tool for tool, share in shares.items() if _is_foreign(said[tool], share)), "")
@@ -319,10 +307,8 @@ class _DocumentWords:
         return found.sign if found else ""
 
     def signed(self, signs: Iterable[str]) -> _Signed | None:
-        """The first sign that a document has, with the first tool that has it; None for none.
-
-        A sign is compared as a noun; one of several words must stand in one document, one word after the other.
-        """
+        """The first sign that a document has, with the first tool that has it; None for none. A sign is compared as a
+        noun; one of several words must stand in one document, one word after the other."""
         return next((_Signed(sign, tool) for sign in signs if (tool := self._first(sign)) is not None), None)
 
     def _first(self, sign: str) -> str | None:
@@ -360,10 +346,9 @@ def _words(tool: Tool) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def _is_plain_word(word: str) -> bool:
-    """Whether a lower-case word is plain English, by the vocabulary of the shipped encoder, which was made from an encyclopedia and novels.
-
-    A word is plain if a dictionary has it and it is one token or two (``in|voice``), or if it is two plain tokens together (``work|flow``).
-    """
+    """Whether a lower-case word is plain English, by the vocabulary of the shipped encoder, which was made from an
+    encyclopedia and novels. A word is plain if a dictionary has it and it is one token or two (``in|voice``), or if it
+    is two plain tokens together (``work|flow``)."""
     if len(word) < _MIN_CHARS or not word.isalpha() or not word.isascii():
         return False
     vocabulary = _vocabulary()

@@ -82,10 +82,8 @@ class _Chat:
         self._failures = FailureBudget()
 
     def ask(self, question: Mapping[str, Any], judge: Callable[[dict[str, Any]], T]) -> tuple[T | None, str]:
-        """Return what ``judge`` makes of the answer, or why there is none.
-
-        :param judge: raises UnusableAnswerError for an answer that cannot be used: the model gets the reason and one more attempt.
-        """
+        """Return what ``judge`` makes of the answer, or why there is none. Where it raises UnusableAnswerError, for an
+        answer that cannot be used, the model gets the reason and one more attempt."""
         messages = (
             Message(role="system", content=self.instructions),
             Message(role="user", content=json.dumps(question, ensure_ascii=False)),

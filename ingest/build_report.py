@@ -40,21 +40,16 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceHealth:
-    """The tools of one namespace that need their owner, by their ids, sorted; ``tools`` is the number of all.
-
-    :param without_outputs: tools whose document names no field of the answer; what deletes needs none.
-    :param near_duplicates: groups of tools that their documents hardly tell apart.
-    :param cut: tools of which a text was too long or a schema too large or too deep to keep whole.
-    """
+    """The tools of one namespace that need their owner, by their ids, sorted; ``tools`` is the number of all."""
 
     namespace: str
     owner: str = ""
     tools: int
     without_description: tuple[str, ...] = ()
-    without_outputs: tuple[str, ...] = ()
-    near_duplicates: tuple[tuple[str, ...], ...] = ()
+    without_outputs: tuple[str, ...] = ()  # tools whose document names no field of the answer; what deletes needs none
+    near_duplicates: tuple[tuple[str, ...], ...] = ()  # groups of tools that their documents hardly tell apart
     deprecated: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()  # tools of which a text was too long or a schema too large or too deep to keep whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,22 +62,18 @@ class RejectedTools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripleReport:
-    """The triples: predicate → count of those ``kept``, before equal ones were merged, and why tools ``failed``, by id.
-
-    :param rejected_examples: (head, predicate, tail, reason, detail), at most 20.
-    """
+    """The triples: predicate → count of those ``kept``, before equal ones were merged, and why tools ``failed``, by id."""
 
     kept: dict[str, int]
     rejected_by_reason: dict[str, int]
-    rejected_examples: tuple[tuple[str, ...], ...]
+    rejected_examples: tuple[tuple[str, ...], ...]  # (head, predicate, tail, reason, detail), at most 20
     tools_failed: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayReport:
-    """What the overlay files did: (name, SHA-256) in their order, ids of hidden tools, kind of change → number of tools,
-    and ``FILE:LINE: …`` for each rule that matches nothing.
-    """
+    """What the overlay files did: (name, SHA-256) in their order, ids of hidden tools, kind of change → number of
+    tools, and ``FILE:LINE: …`` for each rule that matches nothing."""
 
     files: tuple[tuple[str, str], ...]
     hidden: tuple[str, ...]
@@ -102,38 +93,30 @@ class ReuseReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildReport:
-    """What a build did. Its JSON form is printed by ``--json``, and kept in ``reports/<snapshot id>.json`` of the store.
-
-    :param folder: of the published snapshot.
-    :param sources: the named sources, as in the manifest of the snapshot.
-    :param tools: number of tools.
-    :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
-    :param unused_abbreviations: one sentence for each that documents declare and that is not used.
-    :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
-    :param health: what the owners of the tools can improve, by namespace.
-    :param findings: places in documents that could mislead a model, and the tools that were left out for them.
-    :param weights: where the ranking weights come from, one sentence; empty for the shipped ones, where nothing was tuned.
-    :param seconds: stage → seconds.
-    """
+    """What a build did. Its JSON form is printed by ``--json``, and kept in ``reports/<snapshot id>.json`` of the store."""
 
     snapshot_id: str
-    folder: Path
+    folder: Path  # of the published snapshot
     documents: tuple[DocumentReport, ...]
-    sources: tuple[NamedSource, ...] = ()
-    tools: int
+    sources: tuple[NamedSource, ...] = ()  # the named sources, as in the manifest of the snapshot
+    tools: int  # number of tools
+    # (id in its document, id in the catalogue) of tools whose ids clash between documents
     renamed: tuple[tuple[str, str], ...]
     rejected_tools: RejectedTools
     triples: TripleReport
-    unused_abbreviations: tuple[str, ...] = ()
+    unused_abbreviations: tuple[str, ...] = ()  # one sentence for each that documents declare and that is not used
     graph: Counts
+    # (namespace, input, number of tools that take it) of the inputs that name the surroundings
     context_parameters: tuple[tuple[str, str, int], ...] = ()
     overlay: OverlayReport | None = None
     phrases: PhraseReport | None = None
-    health: tuple[NamespaceHealth, ...] = ()
+    health: tuple[NamespaceHealth, ...] = ()  # what the owners of the tools can improve, by namespace
+    # places in documents that could mislead a model, and the tools that were left out for them
     findings: FindingsReport = field(default_factory=FindingsReport)
+    # where the ranking weights come from, one sentence; empty for the shipped ones, where nothing was tuned
     weights: str = ""
     reused: ReuseReport
-    seconds: dict[str, float]
+    seconds: dict[str, float]  # stage → seconds
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values."""

@@ -16,16 +16,15 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-Row: TypeAlias = dict[str, Any]
-"""Map from column name to a text or a number."""
+Row: TypeAlias = dict[str, Any]  # map from column name to a text or a number
+# The Cypher label of the graph's nodes. It separates them from other data in the same database.
 NODE_LABEL = "EgotoolsNode"
-"""The Cypher label of the graph's nodes. It separates them from other data in the same database."""
 _FROM_EDGES = ("parameter", "output", "entity", "field")
+# Map from edge column to its type, without ``head`` and ``tail``; ``phrases`` and ``provenance`` are JSON
 EDGE_COLUMNS: Mapping[str, type] = {
     **{"key": str, "predicate": str, "confidence": float, "evidence_count": int},
     **dict.fromkeys((*_FROM_EDGES, "phrases", "provenance"), str),
 }
-"""Map from edge column to its type, without ``head`` and ``tail``; ``phrases`` and ``provenance`` are JSON."""
 _JSON_COLUMNS = ("surface_forms", "phrases", "provenance")
 # Characters that XML or UTF-8 does not allow, and NUL, which ends a C string.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")

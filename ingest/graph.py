@@ -18,8 +18,7 @@ from ingest.linking.edges import DerivedEdge
 from ontology.tool import Tool, tool_text
 from ontology.tool_graph import OVERLAY, Aliases, NodeAttributes, Provenance, SurfaceForms, ToolGraph, Triple
 
-HEAD, TAIL, PREDICATE, PHRASE, TOOL, FIELD, EXTRACTOR, START, END = range(9)
-"""The rows of :attr:`TripleTable.columns`."""
+HEAD, TAIL, PREDICATE, PHRASE, TOOL, FIELD, EXTRACTOR, START, END = range(9)  # the rows of columns
 _ENDS = (attrgetter("head_type", "head"), attrgetter("tail_type", "tail"))
 _PLACE = ("tool_id", "field", "extractor", "start", "end")
 _TEXTS = [attrgetter(name) for name in ("predicate", "phrase", *(f"provenance.{each}" for each in _PLACE[:3]))]
@@ -29,18 +28,12 @@ _T = TypeVar("_T", bound=Hashable)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TripleTable(Sequence[Triple]):
-    """Triples, each made when it is read.
+    """Triples, each made when it is read."""
 
-    :param ends: distinct ``(type, name)`` of heads and tails.
-    :param texts: distinct predicates, phrases, tool ids, fields and extractors.
-    :param columns: numbers of ends and of texts, and the places in the fields, int32 [9, triples].
-    :param confidences: float64 [triples], in [0, 1].
-    """
-
-    ends: Sequence[tuple[str, str]]
-    texts: Sequence[str]
-    columns: NDArray[np.int32]
-    confidences: NDArray[np.float64]
+    ends: Sequence[tuple[str, str]]  # distinct ``(type, name)`` of heads and tails
+    texts: Sequence[str]  # distinct predicates, phrases, tool ids, fields and extractors
+    columns: NDArray[np.int32]  # numbers of ends and of texts, and the places in the fields, int32 [9, triples]
+    confidences: NDArray[np.float64]  # float64 [triples], in [0, 1]
 
     @classmethod
     def of(cls, triples: Iterable[Triple]) -> TripleTable:
@@ -82,10 +75,7 @@ class TripleTable(Sequence[Triple]):
 
     @classmethod
     def from_json(cls, data: bytes) -> TripleTable:
-        """The table of its JSON form.
-
-        :raises ValueError: for other bytes.
-        """
+        """The table of its JSON form; ValueError for other bytes."""
         ends, texts, columns, confidences = json.loads(data.decode("utf-8", "surrogatepass"))
         numbers = np.asarray(columns, np.int32)
         return cls([(kind, name) for kind, name in ends], texts, numbers, np.asarray(confidences, np.float64))
@@ -164,15 +154,11 @@ def build_graph(
     aliases: Mapping[str, Aliases] = {},
     origins: Mapping[tuple[str, str], str] = {},
 ) -> ToolGraph:
-    """Build the ToolGraph of canonical triples and derived edges.
-
-    Every tool is a node, also one without a triple. An edge is all triples with the same head, predicate and tail, which
-    is its key, or one derived edge, whose key is predicate and parameter.
-
-    :param surface_forms: map from node key to its surface forms, from canonicalisation.
-    :param aliases: map from node key to other names of it; of nodes that the graph does not have they are ignored.
-    :param origins: map from (tool, needed tool) to where the owner declares the dependency: ``overlay.yaml:12``.
-    """
+    """Build the ToolGraph of canonical triples and derived edges. Every tool is a node, also one without a triple. An
+    edge is all triples with the same head, predicate and tail, which is its key, or one derived edge, whose key is
+    predicate and parameter. ``surface_forms`` are by node key, and so are ``aliases``, which are ignored for nodes that
+    the graph does not have; ``origins`` say for (tool, needed tool) where the owner declares the dependency:
+    ``overlay.yaml:12``."""
     table = TripleTable.of(triples)
 
     def node(kind: str, name: str, label: str, text: str, forms: SurfaceForms = ()) -> NodeAttributes:

@@ -31,10 +31,11 @@ from ontology.names import words
 from ontology.tool import PHRASES, Tool, tool_text
 
 MAX_PHRASES, MAX_WORDS, MAX_CHARS = 4, 12, 100
+# By how much more a phrase may resemble another tool than its own, as cosines. Chosen on the 1,541 phrases of a draft
+# for seven catalogues: it drops 5 % of them, and 62 % of 126 that 50 tools of the shipped company were given from tools
+# of other systems. At .1 it drops 36 % and 98 %, and half of what phrases are worth is gone; planted phrases cost no
+# completeness even unchecked, since the tool that they were taken from keeps its own.
 MARGIN = 0.35
-"""By how much more a phrase may resemble another tool than its own, as cosines. Chosen on the 1,541 phrases of a draft for seven catalogues:
-it drops 5 % of them, and 62 % of 126 that 50 tools of the shipped company were given from tools of other systems. At .1 it drops 36 % and 98 %, and
-half of what phrases are worth is gone; planted phrases cost no completeness even unchecked, since the tool that they were taken from keeps its own."""
 _CACHE_KIND, _PROMPT_VERSION, _CONCURRENCY = "phrases.v1", "1", 4
 _MAX_DOCUMENT_CHARS, _MAX_SIBLINGS, _MAX_FILE_BYTES, _EXAMPLES = 2_500, 40, 1 << 28, 3
 _ROWS = 'Write one row a tool: {"tool": "hr/listLeave", "phrases": ["who is away"]}'
@@ -68,20 +69,13 @@ _SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """The phrases of one tool.
+    """The phrases of one tool."""
 
-    :param tool: its id.
-    :param texts: at most :data:`MAX_PHRASES` after the check.
-    :param not_for: what the tool is mistaken for, or empty.
-    :param by: who wrote them: a model, a person, a file.
-    :param document: SHA-256 of the document that they were written from, or empty.
-    """
-
-    tool: str
-    texts: tuple[str, ...]
-    not_for: str = ""
-    by: str = ""
-    document: str = ""
+    tool: str  # its id
+    texts: tuple[str, ...]  # at most MAX_PHRASES after the check
+    not_for: str = ""  # what the tool is mistaken for, or empty
+    by: str = ""  # who wrote them: a model, a person, a file
+    document: str = ""  # SHA-256 of the document that they were written from, or empty
 
     def to_json(self) -> dict[str, Any]:
         """A row of a phrases file; empty fields are left out."""
@@ -91,22 +85,14 @@ class Phrases:
 
 @dataclass(slots=True, kw_only=True)
 class PhraseReport:
-    """What became of the phrases of a build.
+    """What became of the phrases of a build."""
 
-    :param tools: how many tools have phrases.
-    :param phrases: how many phrases there are.
-    :param dropped: reason → how many phrases, or rows of a file, were dropped.
-    :param examples: reason → the first ones.
-    :param failed: how many tools the model gave no usable answer for.
-    :param stopped: why the model was not asked for all tools, or empty.
-    """
-
-    tools: int = 0
-    phrases: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-    failed: int = 0
-    stopped: str = ""
+    tools: int = 0  # how many tools have phrases
+    phrases: int = 0  # how many phrases there are
+    dropped: dict[str, int] = field(default_factory=dict)  # reason → how many phrases, or rows of a file, were dropped
+    examples: dict[str, list[str]] = field(default_factory=dict)  # reason → the first ones
+    failed: int = 0  # how many tools the model gave no usable answer for
+    stopped: str = ""  # why the model was not asked for all tools, or empty
 
     def drop(self, reason: str, what: str) -> None:
         """Count one that is dropped."""
@@ -164,12 +150,9 @@ def with_phrases(phrases: Phrases | None) -> dict[str, Any]:
 
 
 def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseReport) -> list[Phrases]:
-    """The phrases of a file of JSON lines: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…"}``.
-
-    A row of an unknown tool, of another state of its document, or without phrases is dropped with its reason.
-
-    :raises InvalidArgumentError: when the file cannot be read, or none of its lines is a row.
-    """
+    """The phrases of a file of JSON lines: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…"}``. A
+    row of an unknown tool, of another state of its document, or without phrases is dropped with its reason. Raises
+    InvalidArgumentError when the file cannot be read, or none of its lines is a row."""
     try:
         # By "\n" alone: a text in JSON may have other line ends. An editor may have put a byte order mark first.
         lines = read_bounded(path, _MAX_FILE_BYTES).decode("utf-8-sig").split("\n")

@@ -29,31 +29,23 @@ _READ_BY_LINKS = ("ingest", "ontology")
 
 @dataclass(frozen=True, kw_only=True)
 class GraphBuild:
-    """A tool graph and the report of its build.
-
-    :param tools: the tools, each with its context parameters and the origins of its overlay rules in the metadata.
-    :param canonical: without its triples, which are in the graph.
-    :param context_parameters: map from tool id to the names of its context parameters.
-    :param value_shapes: the parameters whose values have a shape, sorted.
-    :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
-    :param rejected: rejected triples, with their reasons.
-    :param failed: map from tool id to the reason why the extraction from its whole document failed.
-    :param reused: number of extractions read from the cache.
-    :param seconds: map from stage to its duration in seconds.
-    :param warnings: declarations that match nothing in the graph, one sentence each.
-    """
+    """A tool graph and the report of its build."""
 
     graph: ToolGraph
-    canonical: Canonicalization
+    canonical: Canonicalization  # without its triples, which are in the graph
+    # the tools, each with its context parameters and the origins of its overlay rules in the metadata
     tools: Sequence[Tool] = ()
+    # map from tool id to the names of its context parameters
     context_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    value_shapes: Sequence[ShapeUse] = ()
+    value_shapes: Sequence[ShapeUse] = ()  # the parameters whose values have a shape, sorted
+    # map from predicate to the number of accepted triples, before equal ones are merged
     kept: Counter[str] = field(default_factory=Counter)
-    rejected: tuple[RejectedTriple, ...] = ()
+    rejected: tuple[RejectedTriple, ...] = ()  # rejected triples, with their reasons
+    # map from tool id to the reason why the extraction from its whole document failed
     failed: dict[str, str] = field(default_factory=dict)
-    reused: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    reused: int = 0  # number of extractions read from the cache
+    seconds: dict[str, float] = field(default_factory=dict)  # map from stage to its duration in seconds
+    warnings: tuple[str, ...] = ()  # declarations that match nothing in the graph, one sentence each
 
 
 def build_tool_graph(

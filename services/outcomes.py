@@ -90,10 +90,8 @@ class OutcomeLog:
 
 
 def read_outcomes(folder: Path) -> tuple[list[Outcome], int]:
-    """Read the outcomes of a folder, each key once, by time; and the number of damaged lines, which are left out.
-
-    A last line that was not written to its end is no damage: it was never acknowledged.
-    """
+    """Read the outcomes of a folder, each key once, by time; and the number of damaged lines, which are left out. A
+    last line that was not written to its end is no damage: it was never acknowledged."""
     found: dict[str, Outcome] = {}
     damaged = 0
     for path in sorted(folder.glob("*.jsonl")):
@@ -114,10 +112,8 @@ def pseudonym(secret: bytes, name: str) -> str:
 
 
 def open_secret(folder: Path) -> bytes:
-    """The secret of a folder of outcomes, 32 bytes; made by who asks first, readable by its user alone.
-
-    :raises StorageError: when it cannot be read or made, or has another size.
-    """
+    """The secret of a folder of outcomes, 32 bytes; made by who asks first, readable by its user alone. Raises
+    StorageError when it cannot be read or made, or has another size."""
     path = folder / _SECRET
     with disk_errors(path, remedy="Let the server write to the folder of outcomes, or set EGOTOOLS_OUTCOMES_MIB=0"):
         folder.mkdir(exist_ok=True, mode=0o700)  # a store that is not there is not made

@@ -22,28 +22,24 @@ from ingest.linking import local_name
 from ontology.names import noun_lemma, verb_lemma, words
 from ontology.tool import Tool
 
+# A tool with more doubles than this is in no request: the catalogue says too little to tell its tools apart. It guards
+# against poor documents: none of 3,720 tools, of the shipped company and of other vendors, has more than 2, so 2 to 8
+# do the same.
 MAX_ALTERNATIVES = 8
-"""A tool with more doubles than this is in no request: the catalogue says too little to tell its tools apart. It guards against
-poor documents: none of 3,720 tools, of the shipped company and of other vendors, has more than 2, so 2 to 8 do the same."""
 _VERSION = re.compile(r"^v?\d+(?:\.\d+)*$")
 _SAME = tuple(tuple(group.split("/")) for group in sorted(word_set("same_verbs")))
-SAME_VERBS = {verb: group[0] for group in _SAME for verb in group}
-"""Verb → the one that stands for all of its meaning."""
+SAME_VERBS = {verb: group[0] for group in _SAME for verb in group}  # verb → the one that stands for all of its meaning
+# Share of the outputs of the tool with fewer that the other has too. Of 12 vendors 23 pairs pass at 0.25, among them
+# the projects of two systems, and 19 from 0.35 to 1.0. Of 18 documents of one vendor 22 pass up to 0.5, two of which
+# make a secret or a version of it, and 20 from 0.65; at 1.0 one pair is lost.
 _MIN_SHARED = 0.65
-"""Share of the outputs of the tool with fewer that the other has too. Of 12 vendors 23 pairs pass at 0.25, among them the projects
-of two systems, and 19 from 0.35 to 1.0. Of 18 documents of one vendor 22 pass up to 0.5, two
-of which make a secret or a version of it, and 20 from 0.65; at 1.0 one pair is lost."""
 
+# (meaning of the verb, entity, words of the name, names of the required inputs); with no such verb, by the description
 _Signature = tuple[str, str, frozenset[str], frozenset[str]]
-"""(meaning of the verb, entity, words of the name, names of the required inputs); where the name has no such verb, the
-description stands for it."""
 
 
 class InterchangeableTools:
-    """The interchangeable tools of one catalogue.
-
-    :param rp: the R-P edges of the catalogue.
-    """
+    """The interchangeable tools of one catalogue, found with its R-P edges ``rp``."""
 
     def __init__(self, catalogue: ProfiledCatalogue, rp: ToolLinks) -> None:
         self._catalogue = catalogue
@@ -66,11 +62,8 @@ class InterchangeableTools:
         return replace(path, alternatives=found if any(found) else ())
 
     def narrowed(self, request: SyntheticRequest) -> SyntheticRequest:
-        """Return the request with the alternatives that its words leave open.
-
-        An alternative must take every value that the request states for the tool, and be of the same system where the
-        request names the system.
-        """
+        """Return the request with the alternatives that its words leave open. An alternative must take every value that
+        the request states for the tool, and be of the same system where the request names the system."""
         path, said = request.path, frozenset(words(request.text))
         found = tuple(
             tuple(

@@ -23,32 +23,29 @@ from ingest.linking import (
     derive_rp_edges,
 )
 
+# Minimum calibrated confidence of an edge that makes a path. Of the judged edges of
+# ``benchmarks/training/edge_verdicts/real_documents.jsonl``, which the calibration has not seen, 54 of the 57 with this
+# confidence are true (95 %, interval 86 to 98 %), and 31 of the 43 below it.
 MIN_CONFIDENCE = 0.9
-"""Minimum calibrated confidence of an edge that makes a path. Of the judged edges of ``benchmarks/training/edge_verdicts/real_documents.jsonl``, which the
-calibration has not seen, 54 of the 57 with this confidence are true (95 %, interval 86 to 98 %), and 31 of the 43 below it."""
+# As in a build, but with more producers of one input: a path needs any one of them, not the best few. A login is that
+# of the nearest name, and bare types join only what is filed together.
 LIMITS = LinkLimits(max_providers=32, min_confidence=0.2, nearest_login=True, resources_across_groups=False)
-"""As in a build, but with more producers of one input: a path needs any one of them, not the best few. A login is that of the
-nearest name, and bare types join only what is filed together."""
 
 _TYPED, _LOGIN = 0.99, 0.9  # share of the edges that is true: 661 of 667 on taskbench, 86 of 96 on toollinkos
 _READS = ("search", "list", "get")
-_End = tuple[str, str, str]
-"""(source, target, input of the target)."""
+_End = tuple[str, str, str]  # (source, target, input of the target)
 _MAX_TRIES = 3  # edges between two tools that are validated, most confident first, until one passes
 _MAX_INPUTS = 4  # inputs of a step that one earlier step may fill
 _Pair = tuple[str, str]
 
 
 def build_rp_graph(catalogue: ProfiledCatalogue, outputs: ToolOutputs) -> ToolLinks:
-    """Build the edges of a build, with its calibrated confidence, tool by tool in the catalogue's order.
-
-    Context parameters have no edges. Typed resources (``image``) and logins are not calibrated, as the judged documents
-    have none: their confidence is the share that is true on taskbench and on toollinkos. Only edges of
-    :data:`MIN_CONFIDENCE` make paths; what fills an input of a given path may be any edge. Time and memory grow with the
-    number of parameters, not of pairs of tools.
-
-    :param outputs: what tools without documented outputs return, with exactly the names of inputs of the catalogue.
-    """
+    """Build the edges of a build, with its calibrated confidence, tool by tool in the catalogue's order. ``outputs`` is
+    what tools without documented outputs return, with exactly the names of inputs of the catalogue. Context parameters
+    have no edges. Typed resources (``image``) and logins are not calibrated, as the judged documents have none: their
+    confidence is the share that is true on taskbench and on toollinkos. Only edges of :data:`MIN_CONFIDENCE` make
+    paths; what fills an input of a given path may be any edge. Time and memory grow with the number of parameters, not
+    of pairs of tools."""
     profiles = [
         _producing(catalogue.extended_profiles[tool.id], outputs.by_tool.get(tool.id, ()), catalogue.parameter_index)
         for tool in catalogue.tools
@@ -82,12 +79,10 @@ def build_rp_graph(catalogue: ProfiledCatalogue, outputs: ToolOutputs) -> ToolLi
 def _nearest(
     edges: Collection[PathEdge], resolving: Collection[_End], profiles: Collection[ToolProfile]
 ) -> Iterator[PathEdge]:
-    """Leave out tools that find the object besides the ones that are there for it.
-
-    A tool that takes the identifier of another object finds by a relation (the groups of a user), and stays. Of the
-    others, where a resolver finds the object from words, only resolvers stay; where one gives the objects themselves, no
-    list stays that only refers to them (a mapping of schemes to projects).
-    """
+    """Leave out tools that find the object besides the ones that are there for it. A tool that takes the identifier of
+    another object finds by a relation (the groups of a user), and stays. Of the others, where a resolver finds the
+    object from words, only resolvers stay; where one gives the objects themselves, no list stays that only refers to
+    them (a mapping of schemes to projects)."""
     keys = {(profile.id, value.output) for profile in profiles for value in profile.produces if value.is_object}
     related = {
         profile.id
@@ -153,11 +148,9 @@ def _path_edge(edge: DerivedEdge, source: str, target: str, confidence: float, o
 
 
 class EdgeFilter:
-    """The R-P edges of a catalogue that a validator passes; each pair of tools is validated once, on demand.
-
-    :param min_confidence: edges with a lower confidence make no step; two tools that one connects are not independent.
-    :param fault: why an edge makes no step, whatever the validator says; empty where it may.
-    """
+    """The R-P edges of a catalogue that a validator passes; each pair of tools is validated once, on demand. Edges
+    below ``min_confidence`` make no step; two tools that one connects are not independent. ``fault`` says why an edge
+    makes no step, whatever the validator says; it is empty where it may."""
 
     def __init__(
         self,
@@ -213,10 +206,8 @@ class EdgeFilter:
         return any(edge.parameter == parameter for edge in self._edges.get((source, target), ()))
 
     def edges(self, source: str, target: str) -> tuple[PathEdge, ...]:
-        """Return the edges from the first to the second tool, one for each input, if one passes; else none.
-
-        The edge that passed is first. The verdict is on the two tools, so edges to other required inputs are added.
-        """
+        """Return the edges from the first to the second tool, one for each input, if one passes; else none. The edge
+        that passed is first. The verdict is on the two tools, so edges to other required inputs are added."""
         pair = (source, target)
         if pair not in self._passed:
             self._passed[pair] = self._validated(pair)

@@ -15,12 +15,12 @@ from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
 _SIGNED_IN = r"(?:authenticated|authorized|authed|calling|(?:logged|signed)(?:-| )in)"
+# The thing of the caller that a tool reads which is told of none: the current team, the user who is signed in
 _OF_CALLER = re.compile(
     rf"\b(?:current|(?:currently )?{_SIGNED_IN}|(?:your|my)(?: own)?)\s+(?P<thing>\w+)"
     rf"|\b(?P<said>\w+)\s+(?:who|that|which)\s+is\s+(?:currently )?{_SIGNED_IN}",
     re.IGNORECASE,
 )
-"""The thing of the caller that a tool reads which is told of none: the current team, the user who is signed in."""
 _LISTING = word_set("listing")
 _FORMS = word_set("forms")
 _JOINING, _IDENTIFYING = word_set("joining"), word_set("identifying") | word_set("marks")
@@ -31,10 +31,8 @@ _Inputs = frozenset[str]
 
 
 def output_kind(output: Parameter, last: str) -> str:
-    """``state``, ``flag``, ``time`` or ``number``; empty for what no condition compares.
-
-    :param last: the last word of its name, a noun in the singular.
-    """
+    """``state``, ``flag``, ``time`` or ``number``; empty for what no condition compares. ``last`` is the last word of
+    the output's name, a noun in the singular."""
     family = type_family(output.type)
     if last in word_set("states") and family in ("string", ""):
         return "state"
@@ -46,13 +44,9 @@ def output_kind(output: Parameter, last: str) -> str:
 
 
 def outputs_beside_names(tool: Tool, noun: str) -> frozenset[str]:
-    """The identifiers in the list that a tool documents, each with a name of the same thing beside it.
-
-    Who says the name of such a thing needs the list for its identifier, also where the list takes no name. Beside a display name
-    or a title a ``name`` is an identifier, as in documents of Google.
-
-    :param noun: the canonical name of the things.
-    """
+    """The identifiers in the list that a tool documents, each with a name of the same thing beside it; ``noun`` is the
+    canonical name of the things. Who says the name of such a thing needs the list for its identifier, also where the
+    list takes no name. Beside a display name or a title a ``name`` is an identifier, as in documents of Google."""
     by_thing: dict[str, list[str]] = {}
     for output in tool.returns:
         thing, _, last = output.name.rpartition(".")
@@ -78,12 +72,10 @@ def _is_key(field: str) -> bool:
 
 
 def gives_own_object(edge: PathEdge, catalogue: ProfiledCatalogue) -> bool:
-    """Whether the value of an edge is of the one object that belongs to the connection.
-
-    The tool only reads, requires nothing but a login, and gives one object, not a list. Its document says whose object it
-    is (the current team, the authenticated user), or it has no input that could select another one. Who says "my team"
-    needs no such tool: two readers of 80 requests over Slack, Box, Zoom, Netlify and Brex found 15 paths with it not minimal.
-    """
+    """Whether the value of an edge is of the one object that belongs to the connection. The tool only reads, requires
+    nothing but a login, and gives one object, not a list. Its document says whose object it is (the current team, the
+    authenticated user), or it has no input that could select another one. Who says "my team" needs no such tool: two
+    readers of 80 requests over Slack, Box, Zoom, Netlify and Brex found 15 paths with it not minimal."""
     tool, profile = catalogue.tool(edge.source), catalogue.extended_profiles[edge.source]
     logins = {value.parameter for value in profile.consumes if value.key == AUTH_KEY}
     inputs = [one for one in tool.parameters if one.name not in logins and one.name not in profile.context]
@@ -122,10 +114,8 @@ class PathNeeds:
         self._catalogue = catalogue
 
     def find_fault(self, path: ToolPath, request_class: str = "") -> str:
-        """Return why the path is not minimal or an input stays open, one sentence without a full stop; else empty.
-
-        :param request_class: a condition asks for more: that the tool before the action can say whether it holds.
-        """
+        """Return why the path is not minimal or an input stays open, one sentence without a full stop; else empty. The
+        class of a condition asks for more: that the tool before the action can say whether it holds."""
         edges = [edge for edge in path.edges if edge.kind == "R-P"]
         feeding = {edge.source for edge in edges}
         faults = (
@@ -141,10 +131,8 @@ class PathNeeds:
         return next(filter(None, faults), "")
 
     def fault_of_edge(self, edge: PathEdge) -> str:
-        """Return why an edge makes no step; empty where it may.
-
-        It fills nothing where the value is a context parameter, has a default, or belongs to the caller.
-        """
+        """Return why an edge makes no step; empty where it may. It fills nothing where the value is a context
+        parameter, has a default, or belongs to the caller."""
         parameter = self._parameter(edge)
         if edge.parameter in self._catalogue.profiles[edge.target].context:
             return f"{edge.parameter} of {edge.target} is a context parameter, which no tool fills"
@@ -174,10 +162,9 @@ class PathNeeds:
                 yield f"what {tool} gives, other tools of the path give too"
 
     def _untestable(self, path: ToolPath, edges: list[PathEdge]) -> Iterator[str]:
-        """A condition is on a documented output of one thing, or on whether a thing exists that a filter or a search names.
-
-        A list that gives a name beside the identifier tells it too. That another list without a filter has anything says nothing.
-        """
+        """A condition is on a documented output of one thing, or on whether a thing exists that a filter or a search
+        names. A list that gives a name beside the identifier tells it too. That another list without a filter has
+        anything says nothing."""
         goals = {tool for tool in path.tools if all(edge.source != tool for edge in edges)}
         tested = [edge.source for edge in edges if edge.target in goals and only_reads(self._profile(edge.source))]
         if not tested:
@@ -202,10 +189,8 @@ class PathNeeds:
         return self._catalogue.extended_profiles[tool]
 
     def _open(self, path: ToolPath, edges: list[PathEdge]) -> Iterator[str]:
-        """Of nested identifiers the inner one stays open while the outer one is looked up.
-
-        Who can say which event is meant, by its identifier, need not look up the calendar that it is in.
-        """
+        """Of nested identifiers the inner one stays open while the outer one is looked up. Who can say which event is
+        meant, by its identifier, need not look up the calendar that it is in."""
         for tool_id in path.tools:
             filled = frozenset(edge.parameter for edge in edges if edge.target == tool_id)
             tool, profile = self._catalogue.tool(tool_id), self._catalogue.profiles[tool_id]
@@ -239,10 +224,8 @@ class PathNeeds:
                 yield f"what {whole} gives has what {part} gives"
 
     def _has_part(self, tool: str, part: str, told: frozenset[str]) -> bool:
-        """Whether an output of a tool has all words of a thing in its name, and no others but those of the part's document.
-
-        The latest reactions to a message are not its reactions.
-        """
+        """Whether an output of a tool has all words of a thing in its name, and no others but those of the part's
+        document. The latest reactions to a message are not its reactions."""
         opening = self._catalogue.tool(part).description[:_MAX_OPENING]
         known = frozenset(map(noun_lemma, words(opening))) | frozenset(self._profile(tool).entity.split()) | told
         outputs = (

@@ -28,62 +28,49 @@ _CONVERTING = word_set("converting")
 _MAKING = word_set("making") | _CONVERTING
 _PASSING = word_set("passing")
 _PHRASE_ENDS = stop_words("phrase_ends")
+# Map from action to the confidence that the tool returns the identifier of its entity
 _OWN_IDENTIFIER = {"create": 0.95, "search": 0.94, "list": 0.92, "get": 0.75}
-"""Map from action to the confidence that the tool returns the identifier of its entity."""
 _FOUND_BY_WORDS = 0.85  # the same for a ``get`` that takes free text
 _VERBS = {"create": "makes", "search": "finds", "list": "lists", "get": "gets"}
 _MAX_DESCRIPTION = 600  # characters of a description that are read
 _MAX_WORDS = 4  # of a phrase for an output
 _MAX_KEYS = 3
+# What a description says that a tool gives
 _GIVES = re.compile(
     r"\b(?:returns?|retriev(?:es?|ing)|fetch(?:es|ing)?|gets?|getting|obtains?|provides?|gives?|finds?|calculates?|computes?|generates?"
     r"|determines?|produces?|outputs?|looks? up|shows?|displays?|query|queries)\b\s+(?P<what>[^.;:()]{3,120})",
     re.IGNORECASE,
 )
-"""What a description says that a tool gives."""
 
 
-MAX_OUTPUTS = 3
-"""Maximum number of outputs of a tool, as in the paper."""
+MAX_OUTPUTS = 3  # maximum number of outputs of a tool, as in the paper
 _MIN_CONFIDENCE = 0.5  # of an inferred output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
-    """An output of a tool.
-
-    :param name: as documented; an inferred output has exactly the name of an input of the catalogue.
-    :param confidence: in [0.5, 1]; less likely outputs are left out.
-    :param reason: one sentence without a full stop.
-    """
+    """An output of a tool."""
 
     tool: str
-    name: str
-    confidence: float
-    reason: str
+    name: str  # as documented; an inferred output has exactly the name of an input of the catalogue
+    confidence: float  # in [0.5, 1]; less likely outputs are left out
+    reason: str  # one sentence without a full stop
     documented: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolOutputs:
-    """The outputs of a catalogue's tools.
+    """The outputs of a catalogue's tools."""
 
-    :param by_tool: map from tool id to its outputs, best first, at most :data:`MAX_OUTPUTS`.
-    :param rejected: the tools without outputs.
-    """
-
-    by_tool: Mapping[str, tuple[ToolOutput, ...]]
-    rejected: tuple[RejectedRequest, ...] = ()
+    by_tool: Mapping[str, tuple[ToolOutput, ...]]  # map from tool id to its outputs, best first, at most MAX_OUTPUTS
+    rejected: tuple[RejectedRequest, ...] = ()  # the tools without outputs
 
 
 class InferredOutput(NamedTuple):
-    """One output that a tool likely has.
-
-    :param confidence: in the bands of the paper: 0.90–0.99 very strong, 0.70–0.89 strong, 0.50–0.69 weak.
-    """
+    """One output that a tool likely has."""
 
     name: str
-    confidence: float
+    confidence: float  # in the bands of the paper: 0.90–0.99 very strong, 0.70–0.89 strong, 0.50–0.69 weak
     reason: str
 
 

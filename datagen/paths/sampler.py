@@ -28,10 +28,9 @@ _MIN_FREE_TEXT = 0.8  # minimum free-text score of a search in documents
 _MAX_VALIDATED = 12  # maximum number of candidates that are validated for one position
 _SHARE_SAME_GROUP = 0.7  # a random number below: a tool of the same group, else any
 _MAX_COMPARED = 400  # maximum number of tools that are tested for independence
+# Map from the number of dependent tools in a path to the share of the paths
 _LENGTHS = {2: 0.40, 3: 0.35, 4: 0.15, 5: 0.10}
-"""Map from the number of dependent tools in a path to the share of the paths."""
-_SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}
-"""The same for independent tools."""
+_SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}  # the same for independent tools
 _GENERAL_QUESTION = "ir-multi-intent"
 _MAX_NOTICE = 120  # characters of a document that say that a tool is deprecated
 _FORKED = 3  # number of tools of a join, and fewest of a fan
@@ -45,18 +44,15 @@ _WHY_NONE = {
     "ir-multi-intent": "no further action or chain goes with a question",
 }
 _NO_STEP = "no step that leads to it or from it passes, or every such path is there already"
-_Lengths = Counter[int]
-"""Map from the number of tools in a path to the number of paths."""
+_Lengths = Counter[int]  # map from the number of tools in a path to the number of paths
+# Makes a path around a tool, given the lengths of the paths of its class so far
 _MakePath = Callable[[str, _Lengths], ToolPath | None]
-"""Makes a path around a tool, given the lengths of the paths of its class so far."""
 
 
 def answers_general_questions(tool: Tool, profile: ToolProfile) -> bool:
-    """Whether a tool reads general knowledge: its name has such a source, or it searches documents for words.
-
-    A tool that requires an identifier does not answer general questions. Where the name of the source is that of objects of
-    a system too, such as policies on access or articles on sale, it must take a question.
-    """
+    """Whether a tool reads general knowledge: its name has such a source, or it searches documents for words. A tool
+    that requires an identifier does not answer general questions. Where the name of the source is that of objects of a
+    system too, such as policies on access or articles on sale, it must take a question."""
     if not only_reads(profile):
         return False
     takes_identifier = any(value.required and value.identifier for value in profile.consumes)
@@ -97,10 +93,8 @@ class Usage:
 
 
 class Anchors:
-    """The tools around which a path may be made, the least used of the least used group first.
-
-    Counts only grow, so the top of a heap is right when it is compared again before it is taken.
-    """
+    """The tools around which a path may be made, the least used of the least used group first. Counts only grow, so the
+    top of a heap is right when it is compared again before it is taken."""
 
     def __init__(self, tools: Iterable[str], usage: Usage, rank: Mapping[str, int]) -> None:
         self._usage = usage
@@ -153,16 +147,11 @@ def shuffled_ranks(tools: Sequence[str], rng: random.Random) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRules:
-    """The requirements of a class for dependent steps.
+    """The requirements of a class for dependent steps."""
 
-    :param reads_first: whether every step on which another depends must be read-only.
-    :param writes_last: whether the last step must not be read-only.
-    :param shapes: the shapes to draw from; a repeated shape is more likely.
-    """
-
-    reads_first: bool = False
-    writes_last: bool = False
-    shapes: tuple[Shape, ...] = ("chain",)
+    reads_first: bool = False  # whether every step on which another depends must be read-only
+    writes_last: bool = False  # whether the last step must not be read-only
+    shapes: tuple[Shape, ...] = ("chain",)  # the shapes to draw from; a repeated shape is more likely
 
 
 class _Step(NamedTuple):
@@ -173,11 +162,9 @@ class _Step(NamedTuple):
 
 
 class PathBuilder:
-    """Builds paths from validated steps, the least used tools first.
-
-    :param rank: map from tool id to its position in a random order, which breaks ties.
-    :param check: the edge from a tool that reads a thing to one that changes the same thing, or None.
-    """
+    """Builds paths from validated steps, the least used tools first; ``rank``, the position of a tool in a random
+    order, breaks ties. ``check`` gives the edge from a tool that reads a thing to one that changes the same thing, or
+    None."""
 
     def __init__(
         self,
@@ -233,18 +220,14 @@ class PathBuilder:
 
     def fan(self, anchor: str, rules: StepRules, length: int = 3) -> ToolPath | None:
         """Return a tool that feeds two independent tools, or more; the anchor is the first tool, or else one of them.
-
-        :param length: the number of tools that is wanted; at least three are there.
-        """
+        Of the ``length`` tools that are wanted at least three are there."""
         sources = [anchor, *self._least_used(self._steps.predecessors(anchor), anchor, before=True)]
         found = (self._fan_at(source, anchor, rules, length) for source in sources[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
 
     def checked(self, anchor: str) -> ToolPath | None:
-        """Return a tool that reads a thing, and one that changes the same thing; the anchor is one of the two.
-
-        The request states which thing it is, so the first is needed only where the change depends on what it reads.
-        """
+        """Return a tool that reads a thing, and one that changes the same thing; the anchor is one of the two. The
+        request states which thing it is, so the first is needed only where the change depends on what it reads."""
         profile, first = self._profiles[anchor], self.reads(anchor)
         alike = self._of_thing.get((profile.system, profile.entity), ()) if profile.entity else ()
         for other in self._least_used(alike, anchor, before=not first):
@@ -260,13 +243,9 @@ class PathBuilder:
         *,
         near: bool = False,
     ) -> ToolPath | None:
-        """Return independent tools that somebody has to do with at once: of one system, one group or one object.
-
-        Some have similar inputs, some are of the same group.
-
-        :param near: whether all must be of one system and about one thing. On two catalogues of vendors the generator had
-            9 and 6 texts of 30 over other sets.
-        """
+        """Return independent tools that somebody has to do with at once: of one system, one group or one object. Some
+        have similar inputs, some are of the same group. With ``near`` all must be of one system and about one thing: on
+        two catalogues of vendors the generator had 9 and 6 texts of 30 over other sets."""
         tools = list(start)
         while len(tools) < length:
             others = self._near(tools) if near else self._independent_of(tools)
@@ -436,10 +415,9 @@ def _things(profile: ToolProfile) -> frozenset[str]:
 
 
 def _go_together(one: ToolProfile, other: ToolProfile) -> bool:
-    """Whether somebody asks for two tools in one message: they share a thing, and none reads or removes what the other works on.
-
-    Of one entity that is a list and a new one of one owner; nobody shows and deletes a thing at once, nor what belongs to what is deleted.
-    """
+    """Whether somebody asks for two tools in one message: they share a thing, and none reads or removes what the other
+    works on. Of one entity that is a list and a new one of one owner; nobody shows and deletes a thing at once, nor
+    what belongs to what is deleted."""
     if one.system != other.system or _things(one).isdisjoint(_things(other)):
         return False
     if one.entity == other.entity:
@@ -463,14 +441,11 @@ _RULES: Mapping[str, tuple[StepRules, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FoundPaths:
-    """The paths of each class.
+    """The paths of each class."""
 
-    :param by_class: in the order found; the paths of a class have distinct sets of tools.
-    :param rejected: steps that the validator rejected (stage ``sequence``), paths with a needless tool or an open input,
-        classes with fewer paths than wanted, and tools without a path (stage ``path``).
-    """
-
-    by_class: Mapping[str, tuple[ToolPath, ...]]
+    by_class: Mapping[str, tuple[ToolPath, ...]]  # in the order found; the paths of a class have distinct sets of tools
+    # steps that the validator rejected (stage ``sequence``), paths with a needless tool or an open input, classes with
+    # fewer paths than wanted, and tools without a path (stage ``path``)
     rejected: tuple[RejectedRequest, ...]
 
 
@@ -483,15 +458,10 @@ def find_paths(
     seed: int = 0,
     progress: Progress = lambda stage, done, total: None,
 ) -> FoundPaths:
-    """Find paths for each class, the least used tools first. Deterministic.
-
-    An edge is validated only when a path needs it, and only an edge that is probably true makes a path.
-
-    :param wanted: map from class to the wanted number of paths; a rejection has the reason where fewer are found.
-    :param progress: called with (``paths``, done, total).
-    :raises InvalidArgumentError: for a class that is none of the six.
-    :raises ModelError: when the validator needs a model and that is unavailable.
-    """
+    """Find ``wanted`` paths for each class, the least used tools first. Deterministic: an edge is validated only when a
+    path needs it, and only an edge that is probably true makes a path. Where fewer are found, a rejection has the
+    reason. ``progress`` is called with (``paths``, done, total). Raises InvalidArgumentError for a class that is none
+    of the six, ModelError when the validator needs a model and that is unavailable."""
     unknown = sorted(set(wanted) - set(CLASSES))
     if unknown:
         raise InvalidArgumentError(

@@ -21,10 +21,9 @@ _VERBS = {"search": "find", "list": "list", "get": "read", "create": "make", "up
 
 def state_check(catalogue: ProfiledCatalogue, source: str, target: str) -> PathEdge | None:
     """Return the edge from the tool that reads a thing to the one that changes it; None where they are no such pair.
-
     Both require the same identifiers, which the request states, and the first documents that of the thing among its
-    outputs. So nothing but a condition makes the second follow the first, and the graph of what feeds what has no such edge.
-    """
+    outputs. So nothing but a condition makes the second follow the first, and the graph of what feeds what has no such
+    edge."""
     first, second = catalogue.extended_profiles[source], catalogue.extended_profiles[target]
     if first.action != "get" or not only_reads(first) or only_reads(second) or second.action == "create":
         return None
@@ -62,17 +61,13 @@ def _required(profile: ToolProfile) -> dict[str, _Key]:
 
 @dataclass(frozen=True)
 class _Step:
-    """An edge with what its ends do and what passes between them.
-
-    :param passed: the canonical name of the input that the edge fills.
-    :param consumed: what that input takes, where it is known.
-    """
+    """An edge with what its ends do and what passes between them."""
 
     edge: PathEdge
     first: ToolProfile
     second: ToolProfile
-    consumed: ConsumedValue | None
-    passed: str
+    consumed: ConsumedValue | None  # what that input takes, where it is known
+    passed: str  # the canonical name of the input that the edge fills
 
     @cached_property
     def same_entity(self) -> bool:
@@ -111,10 +106,8 @@ class _Step:
 
 
 class SequenceRules:
-    """Validates sequences by what the two tools do, to what, and what passes between them.
-
-    :param rp: the graph that the edges come from.
-    """
+    """Validates sequences by what the two tools do, to what, and what passes between them; ``rp`` is the graph that the
+    edges come from."""
 
     name = "rules.v1"
 
@@ -159,10 +152,8 @@ class SequenceRules:
         return ""
 
     def _is_given(self, step: _Step) -> str:
-        """The first tool gives nearly all that the second reads of the same thing.
-
-        A list of a document leaves out what is nested deeply, so a few fields may be missing.
-        """
+        """The first tool gives nearly all that the second reads of the same thing. A list of a document leaves out what
+        is nested deeply, so a few fields may be missing."""
         if step.second.action != "get" or not step.same_entity or step.kind == TYPED_RESOURCE:
             return ""
         gives, reads = self._outputs(step.first.id), self._fields(step.second.id)
@@ -205,10 +196,8 @@ class SequenceRules:
         return ""
 
     def _has_own_finder(self, step: _Step) -> str:
-        """What a tool reads, changes or deletes has a tool that finds it, and the first finds something else.
-
-        Two kinds of things may have identifiers of one name, each in a collection of its own.
-        """
+        """What a tool reads, changes or deletes has a tool that finds it, and the first finds something else. Two kinds
+        of things may have identifiers of one name, each in a collection of its own."""
         path = str(self._catalogue.tool(step.second.id).metadata.get("path") or "")
         is_own = path.rstrip("/").endswith("{" + step.edge.parameter + "}")
         keyed = step.second.action in ("get", "update", "delete") and is_own
@@ -287,10 +276,8 @@ def _repetition(step: _Step) -> str:
 
 
 def _is_said(step: _Step) -> str:
-    """The first tool looks up a name, which the request itself says.
-
-    A tool that takes the identifier of another entity finds a name by a relation: the groups of a user.
-    """
+    """The first tool looks up a name, which the request itself says. A tool that takes the identifier of another entity
+    finds a name by a relation: the groups of a user."""
     field = step.consumed.key[1] if step.consumed is not None and step.consumed.identifier else ""
     others = {
         value.key[0] for value in step.first.consumes if value.required and value.identifier and not value.context

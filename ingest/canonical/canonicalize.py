@@ -220,10 +220,8 @@ _MAX_CHARS = 20_000
 
 
 def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> tuple[dict[str, str], list[str]]:
-    """Return the expansions of lower-case abbreviations, and a warning for each of a document that is not used.
-
-    One is used when nobody means something else by it: another document, the ontology, or descriptions, as an
-    ordinary word.
+    """Return the expansions of lower-case abbreviations, and a warning for each of a document that is not used. One is
+    used when nobody means something else by it: another document, the ontology, or descriptions, as an ordinary word.
     """
     meanings: dict[str, dict[str, str]] = defaultdict(dict)
     # With the first tool of each: the tools of a document repeat the descriptions of their fields.
@@ -289,10 +287,8 @@ def _has_initials(tokens: Sequence[str], initials: Sequence[str]) -> bool:
 def _one_type(
     counts: Mapping[_Node, int], edges: Iterable[tuple[_Node, str, _Node]], ontology: Ontology
 ) -> dict[_Node, str]:
-    """Map from each node whose type changes to its new type: the most frequent one of its name, then by alphabet.
-
-    Types that documents declare (a department "sales") never change, nor one with whose new type a valid triple is none.
-    """
+    """Map from each node whose type changes to its new type: the most frequent one of its name, then by alphabet. Types
+    that documents declare (a department "sales") never change, nor one with whose new type a valid triple is none."""
     fixed = {"tool", "parameter", "value"}
     fixed.update(kind for one in ontology.predicates.values() if one.metadata for kind in one.range)
     by_name: dict[str, Counter[str]] = defaultdict(Counter)

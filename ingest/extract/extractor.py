@@ -9,8 +9,7 @@ from typing import Protocol, TypeAlias
 from ontology.tool import Tool
 from ontology.tool_graph import Provenance, Triple
 
-Node: TypeAlias = tuple[str, str]
-"""An end of a triple: ``(name, type)``."""
+Node: TypeAlias = tuple[str, str]  # an end of a triple: ``(name, type)``
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +23,12 @@ class RejectedTriple:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A field of a tool's document from which an extractor reads triples.
-
-    :param offset: what is added to the spans of the evidence, in characters.
-    """
+    """A field of a tool's document from which an extractor reads triples."""
 
     tool_id: str
     extractor: str
     field: str
-    offset: int = 0
+    offset: int = 0  # what is added to the spans of the evidence, in characters
 
     def triple(
         self,
@@ -59,14 +55,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The triples of one tool's document.
-
-    :param error: why the extraction from the text failed, or empty; on failure ``triples`` has only those of the structure.
-    """
+    """The triples of one tool's document."""
 
     tool_id: str
     triples: Sequence[Triple]
     rejected: tuple[RejectedTriple, ...] = ()
+    # why the extraction from the text failed, or empty; on failure ``triples`` has only those of the structure
     error: str = ""
 
 

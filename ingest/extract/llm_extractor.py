@@ -193,10 +193,8 @@ def _find(quote: str, texts: Mapping[str, Sequence[str]]) -> tuple[str, tuple[in
 
 
 def _prompt(ontology: Ontology) -> tuple[str, dict[str, Any]]:
-    """Return the system message, the same for every tool, and the JSON schema of an answer.
-
-    A model may use the predicates that are not derived, and that no document declares by its structure or metadata.
-    """
+    """Return the system message, the same for every tool, and the JSON schema of an answer. A model may use the
+    predicates that are not derived, and that no document declares by its structure or metadata."""
     types = {name: kind for name, kind in ontology.entity_types.items() if name != "value"}
     usable = [
         one

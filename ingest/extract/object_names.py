@@ -65,16 +65,11 @@ _PREPOSITIONS = vocabulary("title_prepositions")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Title:
-    """The parsed name of an operation.
+    """The parsed name of an operation."""
 
-    :param verbs: base forms of its verbs: one, or two for ``createOrUpdateCustomer``.
-    :param target: canonical name of the object of the verbs, or empty.
-    :param others: canonical names of the other objects in the name.
-    """
-
-    verbs: tuple[str, ...] = ()
-    target: str = ""
-    others: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()  # base forms of its verbs: one, or two for ``createOrUpdateCustomer``
+    target: str = ""  # canonical name of the object of the verbs, or empty
+    others: tuple[str, ...] = ()  # canonical names of the other objects in the name
 
     @property
     def capabilities(self) -> tuple[str, ...]:
@@ -139,10 +134,8 @@ def _title(verbs: Sequence[str], target: str, objects: Sequence[str]) -> Title:
 
 
 def _groups(tokens: list[str]) -> list[list[str]]:
-    """Split at prepositions and stop words; between two prepositions the last group comes first.
-
-    The object of "the users currently playing track" is the track, of "core v1 pod" the pod: a number clears its group.
-    """
+    """Split at prepositions and stop words; between two prepositions the last group comes first. The object of "the
+    users currently playing track" is the track, of "core v1 pod" the pod: a number clears its group."""
     groups: list[list[str]] = []
     runs: list[list[str]] = [[]]
     for token in [*tokens, "by"]:

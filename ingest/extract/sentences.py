@@ -15,8 +15,8 @@ from functools import partial
 from ingest.word_lists import word_list
 from ontology.names import is_noun, noun_lemma, stop_words, verb_lemma
 
+# From the name of a list of ``extract_words.yaml`` to its words; KeyError for an unknown list
 vocabulary = partial(word_list, "extract")
-"""From the name of a list of ``extract_words.yaml`` to its words; KeyError for an unknown list."""
 _ACTIONS = vocabulary("actions")
 _ALSO_NOUNS = vocabulary("also_nouns")
 _LINKING_VERBS = vocabulary("linking_verbs")
@@ -37,8 +37,7 @@ def is_listed(word: str, listed: frozenset[str]) -> bool:
 
 MAX_DESCRIPTION_CHARS = 600
 MAX_PARAMETER_CHARS = 200
-MIN_SENTENCE_CHARS = 30
-"""A shorter text is a label ("Customer number"), no sentence."""
+MIN_SENTENCE_CHARS = 30  # a shorter text is a label ("Customer number"), no sentence
 _MAX_SENTENCE_CHARS = 300
 _MIN_LETTERS = 3
 
@@ -70,23 +69,16 @@ _USED = re.compile(r"\s*used\s+(?:to|for)\b", re.I)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence prepared for the parser.
+    """A sentence prepared for the parser."""
 
-    :param text: the input of the parser.
-    :param start: index of the first character of the original sentence in its field's text.
-    :param prefix_chars: length of the inserted subject; 0 for none.
-    """
-
-    text: str
-    start: int
-    prefix_chars: int = 0
+    text: str  # the input of the parser
+    start: int  # index of the first character of the original sentence in its field's text
+    prefix_chars: int = 0  # length of the inserted subject; 0 for none
 
 
 def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sentence]:
-    """Yield the sentences of the first ``limit`` characters; a sentence cut by the limit is left out, unless it is the first.
-
-    :param operation: whether the text describes an operation, so that "Search" in "Search products" is a verb.
-    """
+    """Yield the sentences of the first ``limit`` characters; a sentence cut by the limit is left out, unless it is the
+    first. In the text of an ``operation`` "Search" in "Search products" is a verb."""
     window = _cut(text, limit)
     for pattern in _MARKUP:
         window = pattern.sub(lambda match: " " * len(match[0]), window)
@@ -117,9 +109,7 @@ def _cut(text: str, limit: int) -> str:
 
 def _add_subject(body: str, nouns: frozenset[str]) -> tuple[str, str]:
     """Return the subject to insert before a sentence that begins with an operation's verb, or empty, and the sentence.
-
-    :param nouns: verbs that are nouns at the front, unless the next word shows an object ("Order status").
-    """
+    ``nouns`` are verbs that are nouns at the front, unless the next word shows an object ("Order status")."""
     match = _FIRST.match(body)
     if match is None:
         return "", body

@@ -18,13 +18,10 @@ _BATCH, _MAX_CACHED = 64, 20_000
 
 
 class Phrase(NamedTuple):
-    """A noun phrase in its original spelling, at most four words that name an object; positions are in the sentence.
-
-    :param core: the nouns at its end (``email reminder`` of ``automated email reminder``), or the name.
-    """
+    """A noun phrase in its original spelling, at most four words that name an object; positions are in the sentence."""
 
     name: str
-    core: str
+    core: str  # the nouns at its end (``email reminder`` of ``automated email reminder``), or the name
     start: int
     end: int
     core_start: int

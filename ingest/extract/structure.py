@@ -19,11 +19,9 @@ from ontology.tool_graph import Triple
 
 
 def field_texts(tool: Tool) -> dict[str, list[str]]:
-    """Map from provenance field to its texts, in the order of the document.
-
-    ``parameters.NAME`` and ``returns.NAME`` give the *descriptions* of that input or output, because a triple read from
-    the name has no span. There are several texts when two inputs have the same name (one in the path, one in the body).
-    """
+    """Map from provenance field to its texts, in the order of the document. ``parameters.NAME`` and ``returns.NAME``
+    give the *descriptions* of that input or output, because a triple read from the name has no span. There are several
+    texts when two inputs have the same name (one in the path, one in the body)."""
     texts = {"description": [tool.description], "name": [tool.name]}
     texts |= {f"metadata.{key}": [" ".join(_texts_in(value))] for key, value in tool.metadata.items()}
     if tool.depends_on:
@@ -125,16 +123,11 @@ _DESCRIPTION_CHARS, _PATH_CHARS = 200, 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathContext:
-    """The objects in a tool's path and name, for parameters whose name contains no object (``id``); texts may be empty.
+    """The objects in a tool's path and name, for parameters whose name contains no object (``id``); texts may be empty."""
 
-    :param collections: map from placeholder to the singular of the static segment before it.
-    :param subject: the object of the last path segment that names one (the items of a list in the response).
-    :param returned: the object that the response represents, so that a top-level ``id`` identifies it.
-    """
-
-    collections: Mapping[str, str]
-    subject: str = ""
-    returned: str = ""
+    collections: Mapping[str, str]  # map from placeholder to the singular of the static segment before it
+    subject: str = ""  # the object of the last path segment that names one (the items of a list in the response)
+    returned: str = ""  # the object that the response represents, so that a top-level ``id`` identifies it
 
 
 def path_context(tool: Tool) -> PathContext:
@@ -172,11 +165,9 @@ def _segment_object(segment: str) -> str:
 
 
 def documented_name(parameter: Parameter, context: PathContext, *, output: bool = False) -> str:
-    """Return the name of a parameter in the graph: the last segment of its dotted path, as documented.
-
-    A generic last segment gets its object as prefix (``movie.id`` → ``movie id``). The object of ``{id}`` in a path is the segment
-    before it; for an ``output``, the object of a top-level ``id`` is the object that the response represents.
-    """
+    """Return the name of a parameter in the graph: the last segment of its dotted path, as documented. A generic last
+    segment gets its object as prefix (``movie.id`` → ``movie id``). The object of ``{id}`` in a path is the segment
+    before it; for an ``output``, the object of a top-level ``id`` is the object that the response represents."""
     segments = [segment.replace("[]", "").strip() for segment in parameter.name.split(".")]
     *parents, last = [segment for segment in segments if segment] or [parameter.name]
     tokens = words(last)

@@ -27,17 +27,13 @@ _Key: TypeAlias = tuple[str, str, str, str, str]
 
 
 def validate(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extraction:
-    """Return the valid triples of one tool's document, and the others with their reasons.
-
-    Of equal triples the one with the highest confidence is kept, at the position of the first; the others are not counted as
-    rejected. An entity that no ``has_*`` triple connects to the tool gets a ``has_entity``.
-
-    Reasons are ``empty-name``, ``confidence-range``, ``foreign-provenance``, ``tool-misplaced``, ``self-loop``, ``unknown-type``,
-    ``unknown-predicate``, ``derived-predicate`` (egotools derives it; no document states it), ``outside-domain``,
-    ``span-outside-field``, ``contradicts-declared`` and ``no-evidence``. Only the first 200,000 characters are searched for evidence.
-
-    :param triples: raw triples in document order; the tool may be named by its id, name or title.
-    """
+    """Return the valid triples of one tool's document, and the others with their reasons, from raw ones in document
+    order; the tool may be named by its id, name or title. Of equal triples the one with the highest confidence is kept,
+    at the position of the first; the others are not counted as rejected. An entity that no ``has_*`` triple connects to
+    the tool gets a ``has_entity``. Reasons are ``empty-name``, ``confidence-range``, ``foreign-provenance``,
+    ``tool-misplaced``, ``self-loop``, ``unknown-type``, ``unknown-predicate``, ``derived-predicate`` (egotools derives
+    it; no document states it), ``outside-domain``, ``span-outside-field``, ``contradicts-declared`` and
+    ``no-evidence``. Only the first 200,000 characters are searched for evidence."""
     document = _Document(tool, ontology)
     kept: list[Triple] = []
     rejected: list[RejectedTriple] = []

@@ -38,41 +38,39 @@ _MANY = frozenset(("list", "search"))
 _CREATING = word_list("linking", "creating_verbs")
 _PICKS = NAMING_FIELDS | {"identifier", "ids", "key", "code", "number", "reference"}
 
-MAX_SAME_SYSTEM = 64
-"""Maximum number of values of a key from the consumer's own system."""
+MAX_SAME_SYSTEM = 64  # maximum number of values of a key from the consumer's own system
 MAX_OTHER_SYSTEM = 16
+# A key in more systems than this (``user``) is a different entity in each system: it gives no edges between systems
 MAX_SYSTEMS = 6
-"""A key in more systems than this (``user``) is a different entity in each system: it gives no edges between systems."""
+# Above this number of systems, edges between them lose confidence: with thousands of providers, equal names are chance
 MANY_SYSTEMS = 50
-"""Above this number of systems, edges between systems lose confidence: with thousands of providers, equal names are chance."""
+# At most so many may list an entity that many systems speak of: a company has a system of record. Chosen, not tuned.
 _MAX_HOMES = 2
-"""Of an entity that many systems speak of, at most so many may list it: a company has a system of record. Chosen, not tuned."""
 _MAX_HEADS = 4
 # This and the strengths below are chosen, not tuned; what their product is worth as a confidence is calibrated (benchmarks/training/edges.py).
 _ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create": 0.65, "update": 0.3, "delete": 0.1}
+# Fields that may identify the entity too, where the kinds of the two values agree and nothing has the very field
 _OTHER_FIELDS = {"id": ("arn", RESOURCE_NAME, "name"), "name": ("id", "arn")}
-"""Fields that may identify the entity too, where the kinds of the two values agree and nothing has the very field."""
 _HEAD_ONLY, _OTHER_FIELD, _OTHER_SYSTEM, _NO_COMMON_GROUP = 0.6, 0.8, 0.75, 0.85
 _MAX_RESOLVERS = 3
 _MIN_RESOLVER = 0.12
+# Least strength of a resolver. A bare list, and a search without text, have less: they supply the identifier, but take
+# no words. Found on the set gtc, which loses 2 points of CompleteRecall@5 to them.
 _MIN_STRENGTH = 0.5
-"""Least strength of a resolver. A bare list, and a search without text, have less: they supply the identifier, but take no words.
-Found on the set gtc, which loses 2 points of CompleteRecall@5 to them."""
 _WITHOUT_TEXT, _OF_CALLER = 0.45, 0.55
 _OPTIONAL_FROM = 0.8
+# A plain value with more producers is not linked; one of several words may have up to this share of the tools
 _MAX_PRODUCERS, _MAX_SHARE = 5, 0.01
-"""A plain value with more producers is not linked; one of several words may have up to this share of the tools."""
 _REFERENCE_OVERLAP, _MOST_REFERENCES = 0.5, 2
+# Score of an edge, and the share that is true: of the 90 judged edges over 12 documents in
+# ``benchmarks/training/edge_verdicts/calibration.jsonl``; made by ``python -m benchmarks.training.edges calibrate``
 _CALIBRATION = {
     "resolved_by": [(0.172, 0.75), (0.197, 0.957)],
     "supplies": [(0.2601, 0.783), (0.3905, 0.818), (0.4522, 0.914)],
 }
-"""Score of an edge, and the share that is true: of the 90 judged edges over 12 documents in
-``benchmarks/training/edge_verdicts/calibration.jsonl``; made by ``python -m benchmarks.training.edges calibrate``."""
+# Rise after the last point, so that of two edges the one with the better score still has the higher confidence
 _LAST_RISE = 0.03
-"""Rise after the last point, so that of two edges the one with the better score still has the higher confidence."""
-_SIGN_IN = 0.9
-"""Confidence that a login is needed."""
+_SIGN_IN = 0.9  # confidence that a login is needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +124,9 @@ class LinkLimits:
 
 
 class _Match(NamedTuple):
-    """A produced value that can fill a consumed value.
-
-    ``fit`` says how well key, type and system match, ``overlap`` the share of the consumer's name words in the
-    producer's name, weighted by IDF, and ``score``, once it is judged, that it is correct; each in [0, 1].
-    """
+    """A produced value that can fill a consumed value. ``fit`` says how well key, type and system match, ``overlap``
+    the share of the consumer's name words in the producer's name, weighted by IDF, and ``score``, once it is judged,
+    that it is correct; each in [0, 1]."""
 
     producer: ToolProfile
     produced: ProducedValue
@@ -161,8 +157,8 @@ class OutputIndex:
                 quality = given.confidence * _ACTION_WEIGHT[profile.action] * given.relevance
                 by_key[given.key].append((-quality, profile.position, number))
         self._systems = {key: len(systems[key]) for key in by_key}
+        # Map from key to the number of tools that produce it
         self.count = {key: len({position for _, position, _ in found}) for key, found in by_key.items()}
-        """Map from key to the number of tools that produce it."""
         self._best: dict[Key, list[tuple[int, int]]] = {}
         self._of_system: dict[tuple[Key, str], list[tuple[int, int]]] = defaultdict(list)
         self._heads: dict[tuple[str, str, str], set[Key]] = defaultdict(set)
@@ -244,12 +240,10 @@ class OutputIndex:
             yield _Match(producer, produced, fit, overlap, same, kinds == 1.0, other_group)
 
     def _other_system_factor(self, key: Key, producer: ToolProfile, *, exact: bool) -> float:
-        """Return the factor for a value of another system; 0 for a plain value of one word, whose meaning differs by system.
-
-        Within one company the list or search of the entity itself is the place to look. Several vendors have separate
-        services: an entity of one word (policy, member) is another one in each, unless the producer's service has its
-        name. Found by reading 31 such edges between services of Google and of AWS, all of them false.
-        """
+        """Return the factor for a value of another system; 0 for a plain value of one word, whose meaning differs by
+        system. Within one company the list or search of the entity itself is the place to look. Several vendors have
+        separate services: an entity of one word (policy, member) is another one in each, unless the producer's service
+        has its name. Found by reading 31 such edges between services of Google and of AWS, all of them false."""
         if key[0] == PLAIN_VALUE and " " not in key[1]:
             return 0.0
         if producer.vendor:
@@ -330,9 +324,7 @@ def _best_producers(
     consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex, factor: Callable[[_Match], float], least: float
 ) -> list[_Match]:
     """Return the nearest tools that produce a value, each with the best of its outputs, in the order of the index.
-
-    :param factor: what is known of a match beside keys, kinds and names, in [0, 1].
-    """
+    ``factor``, in [0, 1], is what is known of a match beside keys, kinds and names."""
     if _is_own_new_value(consumed, consumer):
         return []
     name = consumed.parameter.rpartition(".")[2].lower()
@@ -357,11 +349,9 @@ def _best_producers(
 
 
 def _nearest(matches: list[_Match], consumed: ConsumedValue, consumer: ToolProfile) -> list[_Match]:
-    """Return the matches that are nearest to the consumer; values that are no identifiers are all kept.
-
-    Tools about the entity come before tools that only refer to it. Of an item of a path, the tool of its collection comes first, then
-    tools that need the same identifiers as the consumer: a group's events come from the list of a group's events.
-    """
+    """Return the matches that are nearest to the consumer; values that are no identifiers are all kept. Tools about the
+    entity come before tools that only refer to it. Of an item of a path, the tool of its collection comes first, then
+    tools that need the same identifiers as the consumer: a group's events come from the list of a group's events."""
     entity, by_path = consumed.key[0], bool(consumed.location)
     original = [one for one in matches if not _is_sibling_reference(one.producer, consumed, consumer)]
     if not consumed.identifier or consumed.key == AUTH_KEY:

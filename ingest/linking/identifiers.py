@@ -48,8 +48,7 @@ def type_fit(given: str, needed: str, *, identifier: bool) -> float:
     return 0.5 if "object" in pair or "" in pair else 0.4
 
 
-Kinds = frozenset[str]
-"""The kinds that a value may have; empty where the document does not tell."""
+Kinds = frozenset[str]  # the kinds that a value may have; empty where the document does not tell
 _SURE = word_list("linking", "sure_kinds")
 _OPEN = word_list("linking", "open_kinds")
 _OF_FORMAT = {word: kind for kind, row in word_groups("linking", "kind_formats").items() for word in row}
@@ -108,8 +107,7 @@ def agreement(given: Kinds, needed: Kinds) -> float:
     return 1.0 if given & plain and needed & plain else _WEAK
 
 
-RESOURCE_NAME = "resource name"
-"""The field of an entity that is a path."""
+RESOURCE_NAME = "resource name"  # the field of an entity that is a path
 _PLACE = r"(?:\[\^/\]\+|\{[^{}/]*\}|\[[A-Za-z_-]+\]|<[a-z_-]+>|\.\*|\*\*?)"
 _IN_PATTERN = re.compile(rf"(?P<collection>[A-Za-z]\w*)/{_PLACE}\$?$")
 _AFTER_FORMAT = re.compile(rf"[Ff]ormat(?: is)?(?: of)?:? *`?(?P<collection>[A-Za-z]\w*)/{_PLACE}(?![/\w])")
@@ -130,18 +128,15 @@ def _named_collection(pattern: str, description: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """The entity that a parameter identifies.
+    """The entity that a parameter identifies."""
 
-    :param entity: canonical name of the entity.
-    :param field: which of its identifiers: ``id``, ``arn``, ``resource name`` (a path), ``code``, ``number``, ``key``, ``slug``, ``reference`` or ``name``.
-    :param confidence: in [0, 1].
-    :param evidence: its sources: ``name``, ``parent``, ``path``, ``format``, ``description``, ``tool``, or ``echo`` where
-        a response repeats the ``id`` of the request.
-    """
-
-    entity: str
+    entity: str  # canonical name of the entity
+    # which of its identifiers: ``id``, ``arn``, ``resource name`` (a path), ``code``, ``number``, ``key``, ``slug``,
+    # ``reference`` or ``name``
     field: str
-    confidence: float
+    confidence: float  # in [0, 1]
+    # its sources: ``name``, ``parent``, ``path``, ``format``, ``description``, ``tool``, or ``echo`` where a response
+    # repeats the ``id`` of the request
     evidence: tuple[str, ...]
 
 
@@ -153,10 +148,8 @@ _KEY_LIKE = word_list("linking", "key_like")
 _NOT_KEYS = word_list("linking", "not_keys")
 _NOT_ENTITIES = word_list("linking", "not_entities") | _NOT_KEYS
 _PHRASE_ENDS = word_list("linking", "phrase_ends")
-CONTAINER_NAMES = word_list("linking", "containers")
-"""Names of objects in a response that only contain other objects."""
-GENERIC_NAMES = word_list("linking", "generic")
-"""Names that are too general to identify an entity or to link tools."""
+CONTAINER_NAMES = word_list("linking", "containers")  # names of objects in a response that only contain other objects
+GENERIC_NAMES = word_list("linking", "generic")  # names that are too general to identify an entity or to link tools
 _DESCRIBED = re.compile(
     r"\b(?:ids?|identifiers?|uuids?|guids?|keys?|codes?|numbers?|names?)\)?\s+(?:(?:number|string|value)\s+)?(?:of|for)\s+"
     r"(?:(?:the|an|a|this|each|your|our|one|specific|given)\s+)*(?P<entity>[a-z][a-z-]*(?:\s+[a-z][a-z-]*){0,3})"

@@ -76,8 +76,8 @@ class ConsumedKeys:
         consumed = sorted({(value.key, value.identifier) for value in values})
         self._keys = {key for key, _ in consumed}
         self._heads: set[Key] = set()
+        # Map from entity to the identifier fields of it that tools consume
         self.fields: dict[str, list[str]] = defaultdict(list)
-        """Map from entity to the identifier fields of it that tools consume."""
         for (entity, field), identifier in consumed:
             if identifier:
                 self.fields[entity].append(field)
@@ -94,17 +94,15 @@ class Outputs:
     def __init__(self, draft: Draft, known: KnownEntities, consumed: ConsumedKeys) -> None:
         self.draft, self.known, self.consumed = draft, known, consumed
         self.entity, self.action = draft.entity, draft.action
+        # What the request contains: such a value is an echo, unless it is in a list
         self.own = {one.key for one in draft.consumes if one.identifier and (one.required or one.location == "path")}
-        """What the request contains: such a value is an echo, unless it is in a list."""
         names = {name.lower() for name in draft.output_names}
+        # Whether it returns, not its entity, but an operation still running; found on Compute Engine and IAM (Google)
         self.is_operation = any(fields <= names for fields in _OPERATION)
-        """Whether it returns not its entity but an operation that is still running; found on Compute Engine and IAM (Google)."""
 
     def values(self) -> tuple[ProducedValue, ...]:
-        """Return the produced values that some tool consumes, for each output and key the one with the highest confidence.
-
-        The outermost come first: the id of an object before the same id in a nested object.
-        """
+        """Return the produced values that some tool consumes, for each output and key the one with the highest
+        confidence. The outermost come first: the id of an object before the same id in a nested object."""
         documented = [value for value in self._documented() if value.key in self.consumed]
         has_own = any(value.key[0] == self.entity for value in documented)
         best: dict[tuple[Key, str], ProducedValue] = {}
@@ -139,11 +137,9 @@ class Outputs:
         return innermost(prefix, self.draft.names) or ("" if self.is_operation else self.entity)
 
     def _is_outer(self, prefix: str) -> bool:
-        """Whether an object stands in no other but containers, and is no part of one with an id of its own.
-
-        The user in ``value[].createdBy.user`` is inner, the tracks of a playlist are not: a list in the one object that
-        a tool returns is listed by it. Found on the development half of the true dependencies of examples/real.
-        """
+        """Whether an object stands in no other but containers, and is no part of one with an id of its own. The user in
+        ``value[].createdBy.user`` is inner, the tracks of a playlist are not: a list in the one object that a tool
+        returns is listed by it. Found on the development half of the true dependencies of examples/real."""
         names = [self.draft.names.canonical(segment) for segment in prefix.replace("[]", "").split(".") if segment]
         if sum(name not in CONTAINER_NAMES and name not in _MANY for name in names) > 1:
             return False
@@ -373,11 +369,9 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredL
 
 
 def _entity(draft: Draft, known: KnownEntities) -> str:
-    """Return the tool's entity: of those in its path and name, the first that the catalogue has identifiers of.
-
-    The segment beside a placeholder in a path is always a collection (``/tv/{tv_id}/keywords``), also of an unknown entity; so is a
-    plural at the end (``/deviceManagement/exchangeConnectors``, not ``/movie/popular``).
-    """
+    """Return the tool's entity: of those in its path and name, the first that the catalogue has identifiers of. The
+    segment beside a placeholder in a path is always a collection (``/tv/{tv_id}/keywords``), also of an unknown entity;
+    so is a plural at the end (``/deviceManagement/exchangeConnectors``, not ``/movie/popular``)."""
     subject, steps = draft.reader.subject, [step for step in draft.reader.steps if not step.verb]
     if len(steps) > 1:
         last = (words(str(draft.tool.metadata.get("path")).rsplit("/", 1)[-1]) or [""])[-1]

@@ -138,11 +138,9 @@ def _parts(text: str) -> list[str]:
 
 
 def shape_uses(tools: Iterable[Tool], ontology: Ontology) -> list[ShapeUse]:
-    """Return the parameters whose values have a specific shape, sorted.
-
-    Where a document shows an identifier once, other inputs of the same identifier in its namespace have the same shape, unless what the
-    document says of them contradicts it.
-    """
+    """Return the parameters whose values have a specific shape, sorted. Where a document shows an identifier once,
+    other inputs of the same identifier in its namespace have the same shape, unless what the document says of them
+    contradicts it."""
     found: list[ShapeUse] = []
     shown_of: defaultdict[tuple[str, str, str], dict[ShownShape, None]] = defaultdict(dict)
     silent: list[tuple[tuple[str, str, str], Parameter, partial[ShapeUse]]] = []

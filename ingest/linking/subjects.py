@@ -36,8 +36,8 @@ class CanonicalNames:
 
     def __init__(self, abbreviations: Mapping[str, str]) -> None:
         self._abbreviations = dict(abbreviations)
+        # The same as ``ontology.names.canonical_name``, of any text
         self.canonical = lru_cache(maxsize=500_000)(lambda text: self.join(words(text)))
-        """The same as ``ontology.names.canonical_name``, of any text."""
 
     def join(self, tokens: Sequence[str]) -> str:
         """Return the canonical name of lower-case words."""
@@ -54,27 +54,20 @@ _names = lru_cache(maxsize=4)(lambda abbreviations: CanonicalNames(dict(abbrevia
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One segment of an HTTP path: the name of a placeholder with the collection that it is an item of, or a name.
-
-    :param verb: whether it is a verb after a placeholder: ``/suppliers/{supplierId}/block``.
-    """
+    """One segment of an HTTP path: the name of a placeholder with the collection that it is an item of, or a name."""
 
     text: str
     placeholder: bool = False
     collection: str = ""
-    verb: bool = False
+    verb: bool = False  # whether it is a verb after a placeholder: ``/suppliers/{supplierId}/block``
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a tool does.
+    """What a tool does."""
 
-    :param action: ``search``, ``list``, ``get``, ``create``, ``update``, ``delete`` or ``act``.
-    :param entities: canonical names of the entities in its path and name, the most likely first.
-    """
-
-    action: str
-    entities: tuple[str, ...] = ()
+    action: str  # ``search``, ``list``, ``get``, ``create``, ``update``, ``delete`` or ``act``
+    entities: tuple[str, ...] = ()  # canonical names of the entities in its path and name, the most likely first
 
     @property
     def entity(self) -> str:
@@ -147,10 +140,7 @@ def _normal(path: str) -> str:
 
 
 def subject_of(tool: Tool, steps: Sequence[PathStep], names: CanonicalNames) -> Subject:
-    """Return what a tool does, from its path and name.
-
-    :param steps: those of its path.
-    """
+    """Return what a tool does, from its path, whose steps these are, and its name."""
     name = local_name(tool)
     action, objects = _from_name(name, names)
     method = _METHODS.get(str(tool.metadata.get("method", "")).lower(), "")
@@ -215,10 +205,8 @@ def _objects(tokens: list[str], names: CanonicalNames) -> list[str]:
 
 
 def systems_of(tools: Sequence[Tool], ontology: Ontology) -> list[str]:
-    """Return the system of each tool, in order: ``namespace|application``, with the application from the metadata.
-
-    Of the keys for it, one whose values several tools share is preferred: others are names of the tools.
-    """
+    """Return the system of each tool, in order: ``namespace|application``, with the application from the metadata. Of
+    the keys for it, one whose values several tools share is preferred: others are names of the tools."""
     keys = [key for key, predicate in ontology.metadata_predicates.items() if predicate == "has_system"]
     texts = [{key: text for key in keys if isinstance(text := tool.metadata.get(key), str) and text} for tool in tools]
     values = {key: Counter(found[key] for found in texts if key in found) for key in keys}

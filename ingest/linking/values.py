@@ -30,19 +30,15 @@ from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.tool_graph import Synonym, Synonyms, preferred_name
 
+# ``(entity, field)``; for a plain value and a typed resource the entity is a constant below
 Key: TypeAlias = tuple[str, str]
-"""``(entity, field)``; for a plain value and a typed resource the entity is a constant below."""
-AUTH_KEY: Key = ("session", "token")
-"""The key of session ids and session tokens, which a login produces."""
-PLAIN_VALUE = ""
-"""The entity in the key of a plain value."""
-TYPED_RESOURCE = "a"
-"""The entity in the key of a typed resource (``image``)."""
+AUTH_KEY: Key = ("session", "token")  # the key of session ids and session tokens, which a login produces
+PLAIN_VALUE = ""  # the entity in the key of a plain value
+TYPED_RESOURCE = "a"  # the entity in the key of a typed resource (``image``)
 AUTH_NAMES = frozenset(
     "token|session|session id|access token|auth token|session token|authentication token|user token".split("|")
 )
-BARE_IDENTIFIERS = frozenset(("id", "uuid", "guid", "identifier"))
-"""Canonical names of identifiers without an entity."""
+BARE_IDENTIFIERS = frozenset(("id", "uuid", "guid", "identifier"))  # canonical names of identifiers without an entity
 ID_FIELDS = frozenset(("id", "uuid", "_id", "Id", "ID"))
 READS = frozenset(("search", "list", "get"))
 _GENERIC_SLOT = re.compile(r"^(?:input|output|in|out|result|arg|data|value|file|source|return)?[_ ]?\d*$")
@@ -57,8 +53,7 @@ class DeclaredLinks:
     not_context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-NO_LINKS = DeclaredLinks()
-"""Nothing is declared."""
+NO_LINKS = DeclaredLinks()  # nothing is declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +111,8 @@ class Slot(NamedTuple):
 
 
 class Draft:
-    """A tool whose inputs and outputs are read, one by one; what the catalogue tells of them is filled in later.
-
-    :param synonyms: entities that stand for others.
-    """
+    """A tool whose inputs and outputs are read, one by one; what the catalogue tells of them is filled in later. Its
+    ``synonyms`` are entities that stand for others."""
 
     def __init__(self, tool: Tool, system: str, ontology: Ontology, synonyms: Mapping[str, Synonym] = {}) -> None:
         self.tool, self.system = tool, system
@@ -145,10 +138,8 @@ class Draft:
 
 
 class KnownEntities:
-    """The entities that the inputs of a catalogue identify: of all systems, and of each.
-
-    ``subjects``: those that a system's tools find, list or get; ``keys``: those whose key has their name.
-    """
+    """The entities that the inputs of a catalogue identify: of all systems, and of each. ``subjects``: those that a
+    system's tools find, list or get; ``keys``: those whose key has their name."""
 
     def __init__(self, drafts: Sequence[Draft]) -> None:
         self.of_system: dict[str, set[str]] = defaultdict(set)
@@ -182,34 +173,29 @@ def is_resource(parameter: Parameter) -> bool:
 
 
 _CONTEXT = word_list("linking", "context_words")
+# Last words of an input that names an entity by another field than an id
 NAMING_FIELDS = word_list("linking", "naming_fields")
-"""Last words of an input that names an entity by another field than an id."""
+# Modifiers that do not change the meaning of a value's name: ``current_location`` is a location
 QUALIFIERS = word_list("linking", "qualifiers")
-"""Modifiers that do not change the meaning of a value's name: ``current_location`` is a location."""
 PEOPLE = word_list("linking", "people")
-PERSON_KINDS = ("email", "phone")
-"""Kinds of value by which a person is reached."""
+PERSON_KINDS = ("email", "phone")  # kinds of value by which a person is reached
 KIND_WORDS = frozenset(("email", "mail", "address", "phone", "telephone", "mobile", "number", "emailaddress"))
+# The entity in the key of an address of a person in a role (participant), who may be of any entity (user, contact)
 ANY_PERSON = "person in a role"
-"""The entity in the key of an address of a person in a role (participant), who may be of any entity (user, contact)."""
 _QUERY = word_list("linking", "query_inputs")
 _NOT_TEXT = word_list("linking", "not_text")
 _NAMING = word_list("linking", "naming_inputs")
+# A namespace with fewer tools has no context parameters, nor is an input of fewer one: shares of so few say little
 _MIN_TOOLS, _MIN_COUNT = 10, 5
-"""A namespace with fewer tools has no context parameters, nor is an input of fewer one: shares of so few say little."""
+# Share of a namespace's tools that take the input: of a name in the word list, in paths or not; of another name
 _NAMED_SHARE, _NAMED_NO_PATH, _SHARE = 0.1, 0.25, 0.5
-"""Share of a namespace's tools that take the input: of a name in the word list, in paths or not; of another name."""
-_NAMED_OWN, _OWN = 0.1, 0.02
-"""Maximum number of tools about the entity for each tool that takes it."""
-_EARLY = 0.9
-"""Share of its paths in which the placeholder is the first or the second."""
+_NAMED_OWN, _OWN = 0.1, 0.02  # maximum number of tools about the entity for each tool that takes it
+_EARLY = 0.9  # share of its paths in which the placeholder is the first or the second
 
 
 def context_parameters(drafts: Sequence[Draft], declared: DeclaredLinks) -> Iterator[tuple[str, ...]]:
-    """Yield for each tool the inputs that name the surroundings of a call, by how many tools of its namespace take them.
-
-    What the owner of the catalogue declares has priority over the frequencies.
-    """
+    """Yield for each tool the inputs that name the surroundings of a call, by how many tools of its namespace take
+    them. What the owner of the catalogue declares has priority over the frequencies."""
     tools = Counter(draft.tool.namespace for draft in drafts)
     own = Counter((draft.tool.namespace, draft.entity) for draft in drafts)
     taken: Counter[tuple[str, str]] = Counter()

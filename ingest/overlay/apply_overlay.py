@@ -23,49 +23,38 @@ from ontology.tool import CONTEXT_PARAMETERS, Dependency, Parameter, Tool
 from ontology.tool_graph import Aliases, Synonym
 from ontology.yaml_file import Located
 
+# Reason of a declared dependency; its line is in the graph only, so that lines that move change no tool
 _REASON = "overlay"
-"""Reason of a declared dependency; its line is in the graph only, so that lines that move change no tool."""
 _KINDS = {"parameters": "input", "returns": "output"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declarations:
-    """The declarations of all overlay files of a build, resolved to tools.
+    """The declarations of all overlay files of a build, resolved to tools."""
 
-    :param links: what linking and canonicalisation need.
-    :param systems: (system, its aliases).
-    :param synonyms: (canonical name, the name that replaces it) of all namespaces.
-    :param dependencies: (tool, needed tool) → origin of the dependencies that an overlay declares.
-    :param origins: tool id → field → origin of what an overlay says of the tool: ``{"description": "overlay.yaml:12"}``.
-    :param boosts: tool id → standard deviations of the scores that are added to its score; no zeros.
-    """
-
-    links: DeclaredLinks = NO_LINKS
-    systems: tuple[tuple[Located, tuple[Located, ...]], ...] = ()
-    synonyms: tuple[tuple[str, Synonym], ...] = ()
+    links: DeclaredLinks = NO_LINKS  # what linking and canonicalisation need
+    systems: tuple[tuple[Located, tuple[Located, ...]], ...] = ()  # (system, its aliases)
+    synonyms: tuple[tuple[str, Synonym], ...] = ()  # (canonical name, the name that replaces it) of all namespaces
+    # (tool, needed tool) → origin of the dependencies that an overlay declares
     dependencies: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    # tool id → field → origin of what an overlay says of the tool: ``{"description": "overlay.yaml:12"}``
     origins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # tool id → standard deviations of the scores that are added to its score; no zeros
     boosts: Mapping[str, float] = field(default_factory=dict)
 
 
-NOTHING = Declarations()
-"""No overlay."""
+NOTHING = Declarations()  # no overlay
 
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedOverlays:
-    """A catalogue after its overlays.
+    """A catalogue after its overlays."""
 
-    :param tools: in their order, without the hidden ones.
-    :param hidden: ids of the tools that are left out.
-    :param changes: kind of change → number of tools that it changes.
-    :param warnings: ``FILE:LINE: …`` for each rule that matches nothing; a catalogue changes, so this is no error.
-    """
-
-    tools: tuple[Tool, ...]
+    tools: tuple[Tool, ...]  # in their order, without the hidden ones
     declarations: Declarations = NOTHING
-    hidden: tuple[str, ...] = ()
-    changes: dict[str, int] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()  # ids of the tools that are left out
+    changes: dict[str, int] = field(default_factory=dict)  # kind of change → number of tools that it changes
+    # ``FILE:LINE: …`` for each rule that matches nothing; a catalogue changes, so this is no error
     warnings: tuple[str, ...] = ()
 
 
@@ -331,11 +320,8 @@ class FoundAliases(NamedTuple):
 
 
 def node_aliases(declared: Declarations, nodes: Iterable[str], ontology: Ontology) -> FoundAliases:
-    """Find the nodes of aliases and synonyms. In a request the replaced name of a synonym means the same entity, and with a verb before it
-    the same capability.
-
-    :param nodes: the keys of the entities, ``type:name``.
-    """
+    """Find the nodes of aliases and synonyms among the keys of the entities, ``type:name``. In a request the replaced
+    name of a synonym means the same entity, and with a verb before it the same capability."""
     by_name: dict[str, list[str]] = defaultdict(list)
     capabilities: dict[str, list[str]] = defaultdict(list)
     for key in nodes:

@@ -15,8 +15,8 @@ from ontology.names import canonical_name, words
 from ontology.redaction import redact_document_text
 from ontology.yaml_file import Checked, Fault, Located, Rows, read_model, text, value_fault
 
+# Largest boost, in standard deviations of the scores; chosen, not tuned: it may decide between tools that are close
 MAX_BOOST = 1.0
-"""Largest boost, in standard deviations of the scores; chosen, not tuned: a boost may decide between tools that are close."""
 _MAX_ALIAS_WORDS = 3  # requests are matched with names of up to three words
 _SNIFFED_BYTES = 2**20
 
@@ -72,8 +72,7 @@ class ParameterRule(_Texts):
 
 class Requirement(Rows):
     """Another tool, by id or name, that must be called first, or can be where it is not ``required``; and, where given,
-    the input that it fills, and its output that fills it.
-    """
+    the input that it fills, and its output that fills it."""
 
     tool: _Text
     parameter: _Text = _NOTHING

@@ -64,10 +64,10 @@ def source_for(document: Document) -> Source:
 # ``NAME=ADDRESS``: a name has no character that an address has before its first "=".
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]{0,99})=(.+)", re.DOTALL)
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
+# What a build writes into a store: no documents, also where the store stands among them
 _STORE = frozenset(
     "CURRENT history.jsonl snapshots reports findings.json approvals.jsonl cache.sqlite outcomes".split()
 )
-"""What a build writes into a store: no documents, also where the store stands among them."""
 
 
 class Found(NamedTuple):

@@ -29,8 +29,7 @@ from ontology.errors import CatalogError, DocumentError, MissingExtraError, Reje
 from ontology.redaction import redact, redacted_address
 from ontology.tool import NamedSource, Tool
 
-EXCLUDES_NOTHING: Final = "excludes-nothing"
-"""The reason of a record that is a warning: also under ``strict`` no error."""
+EXCLUDES_NOTHING: Final = "excludes-nothing"  # the reason of a record that is a warning: also under ``strict`` no error
 
 
 _MAX_LISTED = 20

@@ -204,21 +204,15 @@ def _too_large(what: str, subject: str) -> DocumentError:
     return DocumentError(problem, subject=subject, remedy=remedy, reason="too-large")
 
 
-OUTSIDE = "outside"
-"""The kind of a path whose content must not be read."""
+OUTSIDE = "outside"  # the kind of a path whose content must not be read
 
 
 class FileState(NamedTuple):
-    """Where a path leads and what is there: what was made from a file is valid as long as its state is the same.
+    """Where a path leads and what is there: what was made from a file is valid as long as its state is the same."""
 
-    :param target: the path without symbolic links: the references of the file start from its folder.
-    :param kind: ``file``, ``missing``, ``other`` (a folder, a pipe), ``unreadable`` or ``outside``.
-    :param digest: SHA-256 of a file's content, hexadecimal; else empty.
-    """
-
-    target: str
-    kind: str
-    digest: str = ""
+    target: str  # the path without symbolic links: the references of the file start from its folder
+    kind: str  # ``file``, ``missing``, ``other`` (a folder, a pipe), ``unreadable`` or ``outside``
+    digest: str = ""  # SHA-256 of a file's content, hexadecimal; else empty
 
 
 def file_state(path: Path, *, content: bool = True) -> FileState:
@@ -254,12 +248,10 @@ _METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options"
 
 
 def parse_json(text: str | bytes, *, subject: str, line: int = 1, whole: bool = False) -> Any:
-    """Parse JSON; ``NaN`` and the infinities, which Python programs write for empty cells, become null.
-
-    :param line: number of the text's first line in the document.
-    :param whole: whether this is a whole document; a repeated path or method is then an error, because it hides operations.
-    :raises DocumentError: with the line of the fault; also for more than :data:`MAX_NODES` values.
-    """
+    """Parse JSON; ``NaN`` and the infinities, which Python programs write for empty cells, become null. ``line`` is the
+    number of the text's first line in the document. In a ``whole`` document a repeated path or method is an error,
+    because it hides operations. The DocumentError has the line of the fault; more than :data:`MAX_NODES` values are
+    one."""
     location = f"{subject}:{line}"
     if len(text) > MAX_NODES:  # a value has a character at least
         raw = text.encode("utf-8", "replace") if isinstance(text, str) else text
@@ -299,10 +291,8 @@ def _repeated(keys: list[str]) -> str:
 
 
 def parse_yaml(text: str, *, subject: str) -> Any:
-    """Parse one YAML document.
-
-    :raises DocumentError: with the line of the fault; also for aliases that contain themselves or expand beyond the limit.
-    """
+    """Parse one YAML document. The DocumentError has the line of the fault; aliases that contain themselves or expand
+    beyond the limit are one."""
     loader = _Loader(text)
     try:
         root = loader.get_single_node()

@@ -38,20 +38,18 @@ def run_async(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         return pool.submit(asyncio.run, coroutine).result()
 
 
+# Networks of one kind: an address in one of a group may redirect to those of its group. What is link-local is in none.
 _INNER = tuple(
     map(parse_networks, (("127.0.0.0/8", "::1"), ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"), ("fc00::/7",)))
 )
-"""Networks of one kind: an address in one of a group may redirect to those of its group. What is link-local is in none."""
 
 
 class _Routes(httpx.AsyncBaseTransport):
-    """Sends one request, and those after its redirects, each on the route of its own host.
-
-    The first goes to the address that the operator has given, wherever that is. A redirect, which its server chooses, goes to public
-    addresses, or to networks of the kind that the first address is in; else it raises PermissionDeniedError. A proxy setting matters only
-    for the addresses that it is for. The headers go to the origin of the address alone; the client never sees them, so it cannot
-    take them along to another address or log them.
-    """
+    """Sends one request, and those after its redirects, each on the route of its own host. The first goes to the
+    address that the operator has given, wherever that is. A redirect, which its server chooses, goes to public
+    addresses, or to networks of the kind that the first address is in; else it raises PermissionDeniedError. A proxy
+    setting matters only for the addresses that it is for. The headers go to the origin of the address alone; the client
+    never sees them, so it cannot take them along to another address or log them."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._origin, self._headers = _origin(httpx.URL(url)), headers
@@ -152,14 +150,11 @@ _HEADERS = {
 
 
 def fetch(url: str, *, timeout_s: float = 30.0, headers: Mapping[str, str] | None = None, shown: str = "") -> bytes:
-    """Return the body of a GET request, unpacked when gzipped.
-
-    :param timeout_s: seconds for the whole request, including redirects.
-    :param headers: further headers, sent to the host of the address alone.
-    :param shown: the address for errors; default: the address without credentials and query.
-    :raises DocumentError: when the server cannot be reached, is too slow, answers with another status than 2xx,
-        redirects to another protocol or into a network that the address is not in itself, or sends more than the limit.
-    """
+    """Return the body of a GET request, unpacked when gzipped. The whole request, including redirects, may take
+    ``timeout_s`` seconds; further headers are sent to the host of the address alone; errors have ``shown``, or else the
+    address without credentials and query. Raises DocumentError when the server cannot be reached, is too slow, answers
+    with another status than 2xx, redirects to another protocol or into a network that the address is not in itself, or
+    sends more than the limit."""
     logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
     shown = shown or redacted_url(url)
     try:

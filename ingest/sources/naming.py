@@ -38,10 +38,8 @@ class DocumentRead:
 
 
 def assign_ids(reads: Sequence[DocumentRead]) -> list[tuple[str, str]]:
-    """Set the id of each tool in the catalogue, in place: one that several documents have gets the namespace until it is unique.
-
-    :returns: ``(original id, id in the catalogue)`` of each tool whose id several documents have.
-    """
+    """Set the id of each tool in the catalogue, in place: one that several documents have gets the namespace until it
+    is unique. Returns ``(original id, id in the catalogue)`` of each tool whose id several documents have."""
     for read in reads:
         kept: dict[str, Tool] = {}
         for tool in read.tools:
@@ -99,10 +97,10 @@ def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[To
     return renamed
 
 
+# The reason of a record of tools that are rejected, because they ask for the namespace of another source
 FOREIGN_NAMESPACE: Final = "foreign-namespace"
-"""The reason of a record of tools that are rejected, because they ask for the namespace of another source."""
+# The reason of a record that is a warning: the tools are kept, under the names that the operator gave
 HINT_IGNORED: Final = "hint-ignored"
-"""The reason of a record that is a warning: the tools are kept, under the names that the operator gave."""
 
 _SHOWN = 3  # names in one record
 _REMEDY = "Take the name out of the document, or, to keep its tools under a name of yours, build it as NAME=ADDRESS."
@@ -110,10 +108,9 @@ _REMEDY_OF_IDS = "Give these tools other ids."
 
 
 def settle_names(reads: Sequence[DocumentRead], sources: Sequence[SourceEntry]) -> None:
-    """Set the namespace of every tool, take out what documents say of names that the operator gave, and bind credentials to servers.
-
-    What is decided does not depend on the order of the documents. ``sources`` are the named ones, also those of which nothing was read.
-    """
+    """Set the namespace of every tool, take out what documents say of names that the operator gave, and bind
+    credentials to servers. What is decided does not depend on the order of the documents. ``sources`` are the named
+    ones, also those of which nothing was read."""
     for read in reads:
         _take_hints_out(read, sources)
     named = {entry.namespace: f"the source {entry.name}" for entry in sources}
@@ -203,11 +200,9 @@ def _texts(value: Any) -> list[str]:
 
 
 def _bind_credentials(reads: Sequence[DocumentRead]) -> None:
-    """Write the host into the keys of the schemes of a tool whose server is not that of more than half of the tools of its namespace.
-
-    So a credential of the namespace does not go there: that needs one for this host, see
-    :func:`egotools.calling.call_credentials.bound_credentials`.
-    """
+    """Write the host into the keys of the schemes of a tool whose server is not that of more than half of the tools of
+    its namespace. So a credential of the namespace does not go there: that needs one for this host, see
+    :func:`egotools.calling.call_credentials.bound_credentials`."""
     origins: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for tool in chain.from_iterable(read.tools for read in reads):
         if tool.call is not None and tool.call.protocol in ("http", "odata"):
@@ -242,11 +237,9 @@ _MAX_CHARS = 60
 
 
 def assign_namespaces(documents: Sequence[Document], sources: Sequence[SourceEntry]) -> None:
-    """Set the namespace of each document that has one before it is read; that of a named source is of no other document.
-
-    Where several files share a stem, the parent folder is added, then the ending, then a number. A named source with one
-    document has its own namespace, one with several ``NAMESPACE.STEM``.
-    """
+    """Set the namespace of each document that has one before it is read; that of a named source is of no other
+    document. Where several files share a stem, the parent folder is added, then the ending, then a number. A named
+    source with one document has its own namespace, one with several ``NAMESPACE.STEM``."""
     forms = [_forms(document) for document in documents]
     chosen = [form[0] for form in forms]
     for depth in (1, 2):

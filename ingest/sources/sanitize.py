@@ -127,14 +127,11 @@ _LITERAL_PATTERN = re.compile(r"\^?([^\\^$.|?*+()\[\]{}]+)\$?")
 
 
 def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
-    """Return the tool without secrets in any of its texts; ``***`` stands in their place.
-
-    Examples and defaults of passwords (by format or by name) are removed; under further names of keys and tokens, and in lists of
-    values and patterns, what looks like a key. Patterns, lists of values and references are left out or stay as they are: an edited one says
-    something else.
-
-    :param secrets: the values that are known to be secret, such as those of its source's environment.
-    """
+    """Return the tool without secrets in any of its texts; ``***`` stands in their place. ``secrets`` are the values
+    that are known to be secret, such as those of its source's environment. Examples and defaults of passwords (by
+    format or by name) are removed; under further names of keys and tokens, and in lists of values and patterns, what
+    looks like a key. Patterns, lists of values and references are left out or stay as they are: an edited one says
+    something else."""
     if not secrets and _is_clean(tool):
         return tool
     text = tool.canonical_json()
@@ -198,11 +195,8 @@ def _changed(before: Any, after: Any, place: str) -> Iterator[str]:
 
 
 def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "", *, in_example: bool = False) -> Any:
-    """Return a JSON value without secrets, the same object where it has none.
-
-    :param name: of the property that it describes, or in an example of the property whose value it is.
-    :param in_example: whether it is part of an example.
-    """
+    """Return a JSON value without secrets, the same object where it has none. ``name`` is that of the property that it
+    describes, or in an example of the property whose value it is."""
     if isinstance(value, str):
         if in_example and (_is_password(name) or (_names_key(name) and _looks_like_key(value))):
             return _HIDDEN

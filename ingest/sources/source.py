@@ -64,10 +64,8 @@ class Source(Protocol):
         """
 
 
-LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
-"""Endings of files with one JSON value per line."""
-DATA_SUFFIXES = frozenset({".json", ".yaml", ".yml", ""})
-"""Endings of files with one JSON or YAML value."""
+LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})  # endings of files with one JSON value per line
+DATA_SUFFIXES = frozenset({".json", ".yaml", ".yml", ""})  # endings of files with one JSON or YAML value
 
 
 class Row(NamedTuple):

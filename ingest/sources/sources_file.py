@@ -272,10 +272,7 @@ def is_sources_file(path: Path) -> bool:
 
 
 def load_sources(path: Path) -> tuple[SourceEntry, ...]:
-    """Read a sources file.
-
-    :raises SourcesFileError: when it has faults; the problem lists each with its line.
-    """
+    """Read a sources file; the problem of a SourcesFileError lists each fault with its line."""
     sources, faults = check_sources(path)
     if faults:
         listed = "; ".join(map(str, faults))

@@ -42,29 +42,19 @@ _SHARE_OF_SITE = 3  # tools of a catalogue that are called at a site, from which
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One place in a tool's document that could mislead a model or its user.
-
-    :param severity: ``quarantine`` where an operator may want to hold the tool back, else ``report``.
-    :param tool: id of the tool.
-    :param field: the place in its JSON form (``description``, ``parameters[2].default``).
-    :param start: of the span in the field's text, in characters; 0 and the length of the text where all of it is meant.
-    :param end: after its last character.
-    :param quote: the text of the span with everything invisible escaped, at most 120 characters.
-    :param rule: versioned name of the rule.
-    :param why: what was found, one sentence without a full stop.
-    :param remedy: what to do, likewise.
-    """
+    """One place in a tool's document that could mislead a model or its user."""
 
     kind: FindingKind
+    # ``quarantine`` where an operator may want to hold the tool back, else ``report``
     severity: Literal["report", "quarantine"]
-    tool: str
-    field: str
-    start: int
-    end: int
-    quote: str
-    rule: str
-    why: str
-    remedy: str
+    tool: str  # id of the tool
+    field: str  # the place in its JSON form (``description``, ``parameters[2].default``)
+    start: int  # of the span in the field's text, in characters; 0 and the length of the text where all of it is meant
+    end: int  # after its last character
+    quote: str  # the text of the span with everything invisible escaped, at most 120 characters
+    rule: str  # versioned name of the rule
+    why: str  # what was found, one sentence without a full stop
+    remedy: str  # what to do, likewise
 
     @property
     def is_severe(self) -> bool:
@@ -136,8 +126,8 @@ def _finding(
     )
 
 
+# A name of a tool or parameter; a title or other text of the metadata; a description; a default, example, allowed value
 _Role: TypeAlias = Literal["name", "label", "prose", "value"]
-"""A name of a tool or parameter; a title, or another text of the metadata; a description; a default, example or allowed value."""
 # egotools', places and hashes
 _OWN_METADATA = frozenset(("format", "source", "method", "path", "cut", "overlay", "source_id"))
 _NAMES = frozenset(("namespace", "owner"))  # of all tools of a source: what changes there is no change of a tool

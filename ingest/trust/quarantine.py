@@ -22,8 +22,8 @@ from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.files import append, disk_errors, flush_to_disk, lock_within, write_file
 from ontology.tool import Tool
 
+# The names of the files in a store: what was released, and the record of the last examination
 APPROVALS, FINDINGS = "approvals.jsonl", "findings.json"
-"""The names of the files in a store: what was released, and the record of the last examination."""
 POLICIES: Final = ("report", "quarantine", "refuse")
 _LOG = logging.getLogger(__name__)
 _LOCK_S = 10.0
@@ -33,17 +33,14 @@ _LEFT = 500  # tools that are no longer among the documents
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """One release of a tool, by the :func:`content_hash` of its document, at a time of UTC in ISO 8601.
-
-    :param rules: names of the rules whose findings were known then.
-    """
+    """One release of a tool, by the :func:`content_hash` of its document, at a time of UTC in ISO 8601."""
 
     tool: str
     sha256: str
     reason: str
     by: str
     at: str
-    rules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()  # names of the rules whose findings were known then
 
 
 def content_hash(tool: Tool) -> str:
@@ -90,43 +87,29 @@ def read_approvals(store: Path) -> list[Approval]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingsReport:
-    """The findings of a build.
+    """The findings of a build."""
 
-    :param policy: one of :data:`POLICIES`; empty where nothing was examined.
-    :param tools: number of tools with findings; ``severe``: of those with severe ones.
-    :param by_kind: kind → number of tools with such a finding.
-    :param quarantined: tool id → why its document is not in the snapshot.
-    :param kept: ids of those of them whose document as it was published last is in the snapshot instead.
-    :param approved: ids of tools with severe findings that were released, as they are now.
-    :param findings: the first thousand.
-    """
-
-    policy: str = ""
-    tools: int = 0
+    policy: str = ""  # one of POLICIES; empty where nothing was examined
+    tools: int = 0  # number of tools with findings; ``severe``: of those with severe ones
     severe: int = 0
-    by_kind: dict[str, int] = field(default_factory=dict)
-    quarantined: dict[str, str] = field(default_factory=dict)
+    by_kind: dict[str, int] = field(default_factory=dict)  # kind → number of tools with such a finding
+    quarantined: dict[str, str] = field(default_factory=dict)  # tool id → why its document is not in the snapshot
+    # ids of those of them whose document as it was published last is in the snapshot instead
     kept: tuple[str, ...] = ()
-    approved: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    approved: tuple[str, ...] = ()  # ids of tools with severe findings that were released, as they are now
+    findings: tuple[Finding, ...] = ()  # the first thousand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustRecord:
-    """What a store remembers of the last examination.
+    """What a store remembers of the last examination."""
 
-    :param policy: that of the last build, one of :data:`POLICIES`: changes of the catalogue are treated as it says.
-    :param findings: all of them.
-    :param hashes: tool id → content hash, of the tools with findings.
-    :param quarantined: ids of the tools whose documents were held back.
-    :param baseline: documents as they were last published, rows of ``tools.jsonl``, so that a later build still compares with them: of the
-        last 500 tools that left the documents, the newest last, then of the tools that are held back.
-    """
-
-    policy: str = "report"
-    findings: tuple[Finding, ...] = ()
-    hashes: dict[str, str] = field(default_factory=dict)
-    quarantined: tuple[str, ...] = ()
+    policy: str = "report"  # that of the last build, one of POLICIES: changes of the catalogue are treated as it says
+    findings: tuple[Finding, ...] = ()  # all of them
+    hashes: dict[str, str] = field(default_factory=dict)  # tool id → content hash, of the tools with findings
+    quarantined: tuple[str, ...] = ()  # ids of the tools whose documents were held back
+    # documents as they were last published, rows of ``tools.jsonl``, so that a later build still compares with them: of
+    # the last 500 tools that left the documents, the newest last, then of the tools that are held back
     baseline: tuple[dict[str, Any], ...] = ()
 
     def matching(self, pattern: str) -> list[str]:
@@ -141,16 +124,12 @@ class TrustRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """The outcome of an examination.
+    """The outcome of an examination."""
 
-    :param left_out: ids of the tools that must not be in the snapshot.
-    :param kept: tool id → the document as it was published last, which is in the snapshot instead of the one that is held back.
-    :param refused: why nothing may be built; None where it may.
-    """
-
-    left_out: frozenset[str]
+    left_out: frozenset[str]  # ids of the tools that must not be in the snapshot
+    # tool id → the document as it was published last, which is in the snapshot instead of the one that is held back
     kept: Mapping[str, Tool]
-    refused: CatalogError | None
+    refused: CatalogError | None  # why nothing may be built; None where it may
     report: FindingsReport
     record: TrustRecord
 

@@ -29,34 +29,25 @@ _TOTALS = (("total",), ("total", "count"), ("count",), ("total", "results"), ("t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a tool shall do.
+    """What a tool shall do."""
 
-    :param nouns: names of the type of entity that it gives.
-    :param takes: the input that gets identifiers, empty where none go in; two of an interval, ``from,to``, of which one may be empty.
-    :param gives: path of the identifiers in the output.
-    :param fields: field → input that filters by it; empty: the input is called like the field.
-    :param every: input → words in it that find everything.
-    """
-
-    nouns: tuple[str, ...]
-    gives: str
+    nouns: tuple[str, ...]  # names of the type of entity that it gives
+    gives: str  # path of the identifiers in the output
+    # the input that gets identifiers, empty where none go in; of an interval two, ``from,to``, one of them may be empty
     takes: str = ""
+    # field → input that filters by it; empty: the input is called like the field
     fields: Mapping[str, str] = field(default_factory=dict)
-    every: Mapping[str, str] = field(default_factory=dict)
+    every: Mapping[str, str] = field(default_factory=dict)  # input → words in it that find everything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """How a tool does it; as in :class:`Wanted`, and:
-
-    :param is_list: whether the input takes a list of identifiers; None where its schema does not say.
-    :param source: path in the output of the source's identifier; empty where the answer does not say it.
-    """
+    """How a tool does it; what it has in common with :class:`Wanted` means the same."""
 
     takes: str
-    is_list: bool | None
+    is_list: bool | None  # whether the input takes a list of identifiers; None where its schema does not say
     gives: str
-    source: str = ""
+    source: str = ""  # path in the output of the source's identifier; empty where the answer does not say it
     fields: Mapping[str, str] = field(default_factory=dict)
     every: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
@@ -175,15 +166,12 @@ def _listed(names: Collection[str]) -> str:
 
 
 class AnswerRow(NamedTuple):
-    """One entity of an answer. A tuple, because it is made 38,000 times for one request over 25,000 mails.
-
-    :param fields: the other members of the object that the identifier stands in; of a bare identifier none.
-    :param source: identifier of the entity that it belongs to, where the answer says so; else empty.
-    """
+    """One entity of an answer. A tuple, because it is made 38,000 times for one request over 25,000 mails."""
 
     id: str
+    # the other members of the object that the identifier stands in; of a bare identifier none
     fields: Mapping[str, Any] = MappingProxyType({})
-    source: str = ""
+    source: str = ""  # identifier of the entity that it belongs to, where the answer says so; else empty
 
 
 class _Place(NamedTuple):
@@ -207,12 +195,9 @@ def value_at(body: Any, path: str | tuple[str, ...]) -> Any:
 
 
 def answer_rows(body: Any, path: str, *, source: str = "", subject: str = "") -> list[AnswerRow]:
-    """Return the entities at a path, in the order of the answer; an identifier that is null or absent is no entity.
-
-    :param source: path of the source's identifier; empty where answers do not say it.
-    :param subject: of the error: the tool.
-    :raises ToolCallError: when the answer has another shape: no such list, or rows none of which has the identifier.
-    """
+    """Return the entities at a path, in the order of the answer; an identifier that is null or absent is no entity, and
+    the source's path is empty where answers do not say it. Raises ToolCallError, of the tool ``subject``, when there is
+    no such list, or no row has the identifier."""
     is_wrapped = isinstance(body, dict) and _ROOT in body
     steps = path_steps(path) if is_wrapped else _bare(path)
     places = [_Place(body)]

@@ -36,17 +36,13 @@ class TakenRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepArguments:
-    """The arguments of one call.
-
-    :param taken: those out of earlier answers.
-    :param left_out: optional inputs whose known value their schema does not allow: the value is meant for another step.
-    :param missing: required inputs that have no value.
-    """
+    """The arguments of one call."""
 
     arguments: dict[str, Any]
-    taken: tuple[TakenRow, ...] = ()
+    taken: tuple[TakenRow, ...] = ()  # those out of earlier answers
+    # optional inputs whose known value their schema does not allow: the value is meant for another step
     left_out: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # required inputs that have no value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,8 +67,7 @@ class SandboxLimits:
     processes: int = 32  # threads; it has one process, and cannot start another
 
 
-_PROVEN: set[tuple[str, SandboxLimits]] = set()
-"""Programs that have isolated code within limits, in this process."""
+_PROVEN: set[tuple[str, SandboxLimits]] = set()  # programs that have isolated code within limits, in this process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,10 +236,8 @@ def _isolation(as_root: bool) -> Iterator[str]:
 
 
 def _file_system(limits: SandboxLimits) -> Iterator[str]:
-    """Show the interpreter and its libraries, without what is in another of them.
-
-    :raises IsolationError: when one of them is the work folder, or holds it: the code would see what other programs keep there.
-    """
+    """Show the interpreter and its libraries, without what is in another of them. One that is the work folder, or holds
+    it, is refused: the code would see what other programs keep there."""
     own = [sys.base_prefix, os.path.realpath(sys.base_prefix), *_module_folders()]
     folders = [Path(each) for each in dict.fromkeys((*_LIBRARIES, *own)) if os.path.lexists(each)]
     if wide := [each for each in folders if Path(_WORK).is_relative_to(each)]:
@@ -380,6 +377,9 @@ def _opened_files(files: Mapping[str, Path], max_bytes: int, opened: contextlib.
 
 # --- The filter of system calls -------------------------------------------------------------------------------------------------------
 
+# Calls that make a process, a namespace, a mount, or memory that no limit counts: name, number in the x86-64 and in the
+# generic table of Linux (aarch64); -1: the machine does not have the call. The rest is allowed: an interpreter needs
+# most of it.
 _REFUSED = """
 fork 57 -1           vfork 58 -1          unshare 272 97          setns 308 268         mount 165 40          umount2 166 39
 pivot_root 155 41    fsopen 430 430       fsconfig 431 431        fsmount 432 432       fspick 433 433        move_mount 429 429
@@ -389,8 +389,6 @@ ptrace 101 117       process_vm_readv 310 270   process_vm_writev 311 271   kcmp
 userfaultfd 323 282  io_uring_setup 425 425   io_uring_enter 426 426   io_uring_register 427 427   name_to_handle_at 303 264
 open_by_handle_at 304 265   syslog 103 116   fanotify_init 300 262   personality 135 92
 """.split()
-"""Calls that make a process, a namespace, a mount, or memory that no limit counts: name, number in the x86-64 and in the generic table of
-Linux (aarch64); -1: the machine does not have the call. The rest is allowed: an interpreter needs most of it."""
 _CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # the column, and AUDIT_ARCH of linux/audit.h
 
@@ -405,10 +403,8 @@ _NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # bytes into seccomp_data; the low h
 
 
 def syscall_filter(machine: str) -> bytes:
-    """Return the program, as ``bwrap --seccomp`` reads it, for a machine as ``platform.machine()`` names it.
-
-    :raises IsolationError: for one whose numbers are not known.
-    """
+    """Return the program, as ``bwrap --seccomp`` reads it, for a machine as ``platform.machine()`` names it; raises
+    IsolationError for one whose numbers are not known."""
     if machine not in _MACHINES:
         problem, remedy = (
             "no filter of system calls is known for this processor",

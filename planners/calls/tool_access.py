@@ -54,8 +54,8 @@ from ontology.tool_effects import Effect
 from planners.calls.untrusted import cleaned
 from planners.journal.step_log import on_a_thread
 
+# Whether a call may be made: of a terminal, of a page, or always and never
 Ask: TypeAlias = Callable[[Tool, Mapping[str, Any]], Awaitable[bool]]
-"""Whether a call may be made: of a terminal, of a page, or :func:`always` and :func:`never`."""
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
 _ONE_OR_SEVERAL = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
 # An empty list is a fault: it would match every tool.
@@ -156,22 +156,18 @@ class CallLimits:
 
 @dataclass(eq=False, repr=False)
 class CallPipeline:
-    """Makes calls as the policy says: asked about where nobody has confirmed them, within limits, tried again where that is safe.
+    """Makes calls as the policy says: asked about where nobody has confirmed them, within limits, tried again where that is safe."""
 
-    :param send: makes one attempt.
-    :param ask: whom the policy asks; one question is open at a time. None: the caller has the consent, and no policy is looked at.
-    :param look_up: returns a tool as its MCP server has it now, before anybody is asked about a call.
-    :param limits: of all calls through this object.
-    :param retries: of what only reads or is idempotent, when the server is unavailable or answers 429 or 503. Any other write is sent
-        once: whether the first attempt had an effect is not known. A Retry-After longer than the policy's limit ends the call.
-    """
-
-    send: ToolInvoker
+    send: ToolInvoker  # makes one attempt
+    # whom the policy asks; one question is open at a time. None: the caller has the consent, and no policy is looked at
     ask: Ask | None = None
     policy: CallPolicy = field(default_factory=CallPolicy)
     _: KW_ONLY
+    # returns a tool as its MCP server has it now, before anybody is asked about a call
     look_up: Callable[[Tool, Mapping[str, Any]], Awaitable[Tool]] | None = None
-    limits: CallLimits = field(default_factory=CallLimits)
+    limits: CallLimits = field(default_factory=CallLimits)  # of all calls through this object
+    # of what only reads or is idempotent, when the server is unavailable or answers 429 or 503. Any other write is sent
+    # once: whether the first attempt had an effect is not known. A Retry-After beyond the policy's limit ends the call
     retries: RetryPolicy = field(default_factory=lambda: RetryPolicy(max_retries=0))
     calls: int = field(default=0, init=False)
     _started_s: float | None = field(default=None, init=False)

@@ -33,11 +33,9 @@ def clean_text(text: str) -> str:
 
 
 def cleaned(value: T) -> T:
-    """Return a copy of a value of which each part can be written as strict JSON in UTF-8.
-
-    Numbers that JSON does not have (NaN, Infinity) are None, as in answers of MCP. What is nested deeper than ``MAX_DEPTH`` is replaced
-    by a note. Dataclasses keep their class.
-    """
+    """Return a copy of a value of which each part can be written as strict JSON in UTF-8. Numbers that JSON does not
+    have (NaN, Infinity) are None, as in answers of MCP. What is nested deeper than ``MAX_DEPTH`` is replaced by a note.
+    Dataclasses keep their class."""
     result: T = _cleaned(value, 0)
     return result
 

@@ -44,8 +44,8 @@ from planners.query.domain import Domain, EntityType
 from planners.query.graph_faults import folded, graph_faults, holds, listed, read_ordinal
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
 
+# Turns a filter by a date expression into a half-open range; None is an open end
 ResolveDate: TypeAlias = Callable[[FilterConstraint], tuple[date | None, date | None]]
-"""Turns a filter by a date expression into a half-open range; None is an open end."""
 _MOST_STEPS = 5_000_000  # of the search for complete answers: candidates looked at, about 1,000,000 a second
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SHOWN, _MOST_CHARS = 50, 500  # entities of a candidate set that its event carries, and characters of a field
@@ -78,21 +78,18 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """The outcome.
+    """The outcome. Its ``repr`` has no entities: asyncio writes the result of a task in words as it ends."""
 
-    :param answer: the entities found, in order; at most one in mode ``one``; none of a count.
-    :param count: how many entities answer, in either action and mode; None where failures left nothing to count.
-    :param candidates: variable → its entities that are part of at least one complete answer, in order; a variable is absent where its
-        part of the graph was lost.
-    :param exact: False where the search for such entities met its bound, so that candidates may hold some that are not.
-    """
-
-    answer: tuple[Entity, ...] = field(repr=False)  # asyncio writes the result of a task in words as it ends
-    count: int | None
+    # the entities found, in order; at most one in mode ``one``; none of a count
+    answer: tuple[Entity, ...] = field(repr=False)
+    count: int | None  # how many entities answer, in either action and mode; None where failures left nothing to count
+    # variable → its entities that are part of at least one complete answer, in order; a variable is absent where its
+    # part of the graph was lost
     candidates: Mapping[str, tuple[Entity, ...]] = field(repr=False)
     missing: tuple[Missing, ...]
     calls: tuple[Call, ...] = field(repr=False)
     totals: Totals
+    # False where the search for such entities met its bound, so that candidates may hold some that are not
     exact: bool = True
 
     def to_json(self) -> dict[str, Any]:

@@ -18,27 +18,23 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 from ontology.errors import BudgetExceededError, EgotoolsError
 from planners.query.query_graph import FilterConstraint, words_of
 
-SELF = "self"
-"""Identifier of the one entity of a type of kind ``self``."""
-MOST_ROWS = 1_000_000
-"""That a run fetches; no call is made after these."""
+SELF = "self"  # identifier of the one entity of a type of kind ``self``
+MOST_ROWS = 1_000_000  # that a run fetches; no call is made after these
 
 _Answer = TypeVar("_Answer")
 _Kind: TypeAlias = Literal["count", "find", "follow"]
+# Gets each event of an execution as JSON values: ``event`` is its name
 Observe: TypeAlias = Callable[[dict[str, Any]], object]
-"""Gets each event of an execution as JSON values: ``event`` is its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One entity: a mail, a person, a purchase order.
+    """One entity: a mail, a person, a purchase order."""
 
-    :param id: its identifier; of a date a half-open interval, ``2025-02-01/2025-03-01``, with ``..`` for an open end; of the user ``self``.
-    :param fields: what is known of it, JSON values by name.
-    """
-
+    # its identifier; of a date a half-open interval, ``2025-02-01/2025-03-01``, with ``..`` for an open end; of the
+    # user ``self``
     id: str
-    fields: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    fields: Mapping[str, Any] = field(default_factory=dict, compare=False)  # what is known of it, JSON values by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +71,21 @@ class Resolver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One question to the resolver.
-
-    :param what: ``Person.name = Jane Doe``, ``Email``, or a step: ``Email has_attachment File``, backward ``File ← has_attachment Email``.
-    :param sources: number of entities that the step was followed from.
-    :param rows: entities or pairs that came back; 0 for a count, which fetches none.
-    :param error: why there was no answer; else empty.
-    :param count: what a count says; None where nobody knows, and of other calls.
-    """
+    """One question to the resolver."""
 
     kind: _Kind
+    # ``Person.name = Jane Doe``, ``Email``, or a step: ``Email has_attachment File``, ``File ← has_attachment Email``
     what: str
-    sources: int
-    rows: int
+    sources: int  # number of entities that the step was followed from
+    rows: int  # entities or pairs that came back; 0 for a count, which fetches none
     ms: float
-    error: str = ""
-    count: int | None = None
+    error: str = ""  # why there was no answer; else empty
+    count: int | None = None  # what a count says; None where nobody knows, and of other calls
 
 
 class MeteredResolver:
     """Asks a resolver nothing twice: a find of the same filters, a step from the same source; also not what failed.
-
-    :ivar log: every call, in the order of their ends.
-    """
+    ``log`` has every call, in the order of their ends."""
 
     def __init__(self, resolver: Resolver, observe: Observe) -> None:
         self._resolver, self._observe = resolver, observe
@@ -215,10 +203,8 @@ def interval_id(ranges: Sequence[tuple[date | None, date | None]]) -> str | None
 
 @lru_cache(maxsize=65_536)
 def read_interval(text: str) -> Interval | None:
-    """Read the identifier of a date entity, a day (``2025-02-03``) or a moment; None where it is none of them.
-
-    The last day that can be written, for ever in some systems, has an open end.
-    """
+    """Read the identifier of a date entity, a day (``2025-02-03``) or a moment; None where it is none of them. The last
+    day that can be written, for ever in some systems, has an open end."""
     first, slash, second = text.partition("/")
     try:
         if slash:
@@ -247,10 +233,9 @@ def day_of(text: str) -> str:
 
 
 def window_arguments(interval: str, takes: str) -> dict[str, str]:
-    """Return the arguments of a tool for an interval; ``takes`` are its inputs of beginning and end, ``from,to``; one may be empty.
-
-    An open end is left out. Tools differ in whether their last day counts: :func:`in_interval` drops what is too late.
-    """
+    """Return the arguments of a tool for an interval; ``takes`` are its inputs of beginning and end, ``from,to``; one
+    may be empty. An open end is left out. Tools differ in whether their last day counts: :func:`in_interval` drops what
+    is too late."""
     ends = zip(takes.split(","), interval.split("/"), strict=False)
     return {name: end for name, end in ends if name and end != _OPEN}
 

@@ -51,18 +51,13 @@ class Candidate(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The tools for one purpose: ``Email from Person``, or a type.
-
-    :param request: what the service was asked.
-    :param candidates: the tools that fit, by rank; the first is called.
-    :param misfits: why each other returned tool does not fit, one sentence each.
-    """
+    """The tools for one purpose: ``Email from Person``, or a type."""
 
     purpose: str
-    request: str
+    request: str  # what the service was asked
     snapshot_id: str
-    candidates: tuple[Candidate, ...]
-    misfits: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...]  # the tools that fit, by rank; the first is called
+    misfits: tuple[str, ...] = ()  # why each other returned tool does not fit, one sentence each
 
     @property
     def reason(self) -> str:
@@ -264,11 +259,9 @@ class ToolResolver:
         return await self._pairs(candidate, asked, source.identifier)
 
     async def _find(self, candidate: Candidate, filters: Sequence[FilterConstraint]) -> list[Entity]:
-        """Return the entities of a type that meet the filters.
-
-        A filter whose input bears the name of its field is the tool's to apply. The others are checked on what the entities carry, also
-        where an input of another name (``query``) has taken them.
-        """
+        """Return the entities of a type that meet the filters. A filter whose input bears the name of its field is the
+        tool's to apply. The others are checked on what the entities carry, also where an input of another name
+        (``query``) has taken them."""
         arguments, others = _filter_arguments(candidate, filters)
         fields = candidate.binding.fields
         loose = [f for f in filters if f in others or not set(words(f.field)) <= set(words(_input_of(f, fields)))]
@@ -379,8 +372,8 @@ def _typed(identifiers: Sequence[str], candidate: Candidate) -> list[str | int]:
 
 
 def _source_of(row: AnswerRow, sources: Collection[str], candidate: Candidate) -> str:
-    """Return the source of a row; raises ToolCallError when the answer does not say which it is, or names another than those that were
-    given."""
+    """Return the source of a row; raises ToolCallError when the answer does not say which it is, or names another than
+    those that were given."""
     if row.source in sources:
         return row.source
     if len(sources) == 1 and not (row.source and candidate.binding.is_list):

@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 from planners.query.query_graph import EdgeConstraint
 
+# Entity → the entities at the other end of an edge; only entities that have any
 Pairs: TypeAlias = Mapping[str, set[str]]
-"""Entity → the entities at the other end of an edge; only entities that have any."""
 _Sets: TypeAlias = dict[str, set[str]]
 
 
@@ -36,12 +36,9 @@ class Work:
 
 
 class Witnesses:
-    """The pass, for sets that shrink. All edges between two variables are one link.
-
-    :param pairs: edge → the variable from which it was followed, and its pairs.
-    :param different: pairs of variables that stand for different entities.
-    :param work: of all calls together; where it is stopped, what was not decided is kept.
-    """
+    """The pass, for sets that shrink. All edges between two variables are one link. ``pairs`` have for each edge the
+    variable from which it was followed, and its pairs; ``different`` are pairs of variables that stand for different
+    entities. ``work`` is that of all calls together; where it is stopped, what was not decided is kept."""
 
     def __init__(
         self, pairs: Mapping[EdgeConstraint, tuple[str, Pairs]], different: Collection[tuple[str, str]], work: Work
@@ -76,9 +73,9 @@ class Witnesses:
             self._consistent(sets)
 
     def _consistent(self, sets: _Sets) -> bool:
-        """Remove from each set, until nothing changes, the candidates that have no partner along a link (AC-3, Mackworth 1977), and those
-        that are the only candidate of a variable which stands for another entity. Where one set is left empty, so are all: False.
-        """
+        """Remove from each set, until nothing changes, the candidates that have no partner along a link (AC-3,
+        Mackworth 1977), and those that are the only candidate of a variable which stands for another entity. Where one
+        set is left empty, so are all: False."""
         changed = set(sets)
         while changed and self._work.spend(0):
             var = min(changed)
@@ -101,10 +98,8 @@ class Witnesses:
         return False
 
     def _proven(self, sets: _Sets, core: tuple[str, ...], apart: Mapping[str, set[str]]) -> _Sets:
-        """Variable → candidates with a witness, or of which the bound left it open.
-
-        Backtracking over the core, the variable with the fewest partners next. Each candidate looked at is a step.
-        """
+        """Variable → candidates with a witness, or of which the bound left it open. Backtracking over the core, the
+        variable with the fewest partners next. Each candidate looked at is a step."""
 
         def partners(var: str, chosen: Mapping[str, str]) -> list[set[str]]:
             near = [self._links[other][var][chosen[other]] for other in self._links[var] if other in chosen]

@@ -17,8 +17,8 @@ from ontology.names import words
 from ontology.yaml_file import Fault, compose_file
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
+# What operators need to know of a property: ``name`` is what people call a node by, the others say when something was
 Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date"]
-"""What operators need to know of a property: ``name`` is what people call a node by, the others say when something was."""
 TIME_ROLES: tuple[Role, ...] = ("year", "quarter", "month", "date")
 _TOOL_GRAPH = Path(__file__).parent / "catalogs" / "tool_graph.yaml"
 _STRICT = ConfigDict(extra="forbid")
@@ -36,21 +36,16 @@ Words: TypeAlias = Annotated[tuple[str, ...], AfterValidator(_distinct)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropertyDescriptor:
-    """Of a property.
-
-    :param words: other words for it, in lower case.
-    :param values: words for values: what a person says → the value as text.
-    :param groups: words for several values at once: "writes" → the values of all that write.
-    :param unit: of numbers: ``EUR``, ``kWh``; empty: none.
-    """
+    """Of a property."""
 
     __pydantic_config__ = _STRICT
     description: str = ""
-    words: Words = ()
-    values: Mapping[str, str] = field(default_factory=dict)
+    words: Words = ()  # other words for it, in lower case
+    values: Mapping[str, str] = field(default_factory=dict)  # words for values: what a person says → the value as text
+    # words for several values at once: "writes" → the values of all that write
     groups: Mapping[str, Words] = field(default_factory=dict)
     role: Role = ""
-    unit: str = ""
+    unit: str = ""  # of numbers: ``EUR``, ``kWh``; empty: none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +158,7 @@ def _kept(described: Mapping[str, Any], owners: Sequence[NodeType | Relationship
 
 # Roles
 
-_NAMES = ("name", "title", "label")
-"""Last words of a property that says what a node is called, the likeliest first."""
+_NAMES = ("name", "title", "label")  # last words of a property that says what a node is called, the likeliest first
 
 
 def roles_of_owner(owner: NodeType | RelationshipType, catalog: SemanticCatalog) -> dict[str, Role]:

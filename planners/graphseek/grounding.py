@@ -45,12 +45,9 @@ class _Claim:
 async def ungrounded(
     answer: str, *, question: str, schema: GraphSchema, records: Sequence[StepRecord], values: ResultStore
 ) -> list[str]:
-    """Return the numbers and quoted names of an answer that stand nowhere, as they are written, each once: the first few, or that there
-    are too many to check.
-
-    What counts: values of results, what summaries and notes of results say, sizes of results, values of arguments that gave something,
-    the question, and the names of the schema.
-    """
+    """Return the numbers and quoted names of an answer that stand nowhere, as they are written, each once: the first
+    few, or that there are too many to check. What counts: values of results, what summaries and notes of results say,
+    sizes of results, values of arguments that gave something, the question, and the names of the schema."""
     claims = list(_claims(answer))
     if len(claims) > _MOST_CLAIMS:
         return [f"{len(claims):,} numbers and names, of which {_MOST_CLAIMS:,} can be checked"]

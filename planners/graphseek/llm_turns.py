@@ -41,8 +41,8 @@ _SHARED_CHARS = 80  # of a part that is written once, when it stands there twice
 _PROBLEM_CHARS = 300
 _NOW = " If the results answer the question, give the answer now; else give calls that were not made before."
 _REPAIR = "That cannot be used: {}. Answer with one JSON object of the form that was said, and nothing else."
+# The failures of section 6.4 of the paper end here: wrong kinds of entities, swapped directions, chains cut short
 _EMPTY = "If that is not the answer, check the type (find says which type a name is of), the values, the direction and the hops"
-"""The failures of section 6.4 of the paper end here: a wrong kind of entity, a swapped direction, a chain that is cut short."""
 # A bound of thousands of characters makes grammars that servers refuse.
 _TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 _CALL: dict[str, Any] = {
@@ -50,6 +50,7 @@ _CALL: dict[str, Any] = {
     "properties": {"operator": {"type": "string"}, "arguments": {"type": "object"}},
     "required": ["operator", "arguments"],
 }
+# What is read of a turn. Names and arguments are checked when they are run: the faults there say more than a schema.
 _TURN: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -59,7 +60,6 @@ _TURN: dict[str, Any] = {
         "ask": _TEXT,
     },
 }
-"""What is read of a turn. Names and arguments are checked when they are run: the faults there say more than a schema does."""
 
 
 class LlmTurns:
@@ -133,10 +133,8 @@ class LlmTurns:
 
 
 def _turn(text: str) -> Turn:
-    """Return the turn of an answer. A plain reply is an answer: it halts the run, once it is grounded.
-
-    :raises UnusableAnswerError: when its JSON is broken, or outside the schema.
-    """
+    """Return the turn of an answer. A plain reply is an answer: it halts the run, once it is grounded. Broken JSON, or
+    JSON outside the schema, raises UnusableAnswerError."""
     bare = without_thoughts(text)
     if bare.startswith("```") and bare.endswith("```") and "\n" in bare:
         bare = bare[bare.index("\n") : -3].strip()
@@ -208,8 +206,7 @@ def _schemas(part: Any) -> Iterator[Mapping[str, Any]]:
 
 # What a prompt says of a graph: its schema with the texts of a semantic catalog, never more than a number of tokens.
 
-MOST_TOKENS = 2_000
-"""Of the text: about what the paper gives the whole of its graph (section 3.2)."""
+MOST_TOKENS = 2_000  # of the text: about what the paper gives the whole of its graph (section 3.2)
 _MARGIN = 24  # tokens of headings, and of the line that says how many types are left out
 _NAMES_SHARE = 8  # of the tokens, an eighth each are for bare names of types and of relationships
 _MOST_NAMES = 40  # of types that are not described
@@ -227,13 +224,9 @@ def catalog_text(
     most_tokens: int = MOST_TOKENS,
     count: Callable[[str], int] | None = None,
 ) -> str:
-    """Return the text for a question. Names are those of the schema.
-
-    Where all does not fit, the types that the question names are described first, then the rest, as far as there is room; others stand
-    with their properties, by name, or are only counted.
-
-    :param count: tokens of a text; by the tokenizer that is shipped where None.
-    """
+    """Return the text for a question, in names of the schema. Where all does not fit, the types that the question names
+    are described first, then the rest, as far as there is room; others stand with their properties, by name, or are
+    only counted. Without ``count`` the tokenizer that is shipped counts tokens."""
     count = count or PromptTokens().count
     about = [cleaned_text(catalog.about)] if catalog.about else []
     left = most_tokens - _MARGIN - sum(map(count, about))

@@ -43,37 +43,28 @@ _ENDS: dict[type[Exception], events.RunOutcome] = {
     errors.ModelError: "model",
     errors.StorageError: "store",
 }
+# Outcomes of a run that can go on when what stopped it is over
 _GOES_ON = frozenset({"model", "store", "budget", "deadline", "cancelled"})
-"""Outcomes of a run that can go on when what stopped it is over."""
 Observe: TypeAlias = Callable[[events.AgentEvent], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionParts:
-    """What a question's run works with.
-
-    :param catalog: of the graph; an empty one where there is none.
-    :param operators: all there are.
-    :param results: of this run.
-    """
+    """What a question's run works with."""
 
     graph: ReadableGraph
-    catalog: SemanticCatalog
-    operators: Sequence[Operator]
-    results: ResultStore
+    catalog: SemanticCatalog  # of the graph; an empty one where there is none
+    operators: Sequence[Operator]  # all there are
+    results: ResultStore  # of this run
     turns: events.TurnMaker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredQuestion:
-    """A run that has ended.
+    """A run that has ended."""
 
-    :param end: how.
-    :param model_calls: those that were answered.
-    """
-
-    end: Ended
-    model_calls: int = 0
+    end: Ended  # how
+    model_calls: int = 0  # those that were answered
     prompt_tokens: int = 0
     completion_tokens: int = 0
     usd: float = 0.0
@@ -124,10 +115,8 @@ async def answer_question(
 
 
 def check_question(question: str) -> None:
-    """Check a question before anything is written of its run.
-
-    :raises InvalidArgumentError: when there is none, or it is too long for a message.
-    """
+    """Check, before anything is written of its run, that there is a question, and that it is not too long for a
+    message."""
     if not question.strip():
         raise errors.InvalidArgumentError("there is no question", subject="question", remedy="Ask one")
     if len(question) > events.MESSAGE_TOKENS:  # a quarter of a message
@@ -255,12 +244,8 @@ class _Run:
         return tuple(await in_order(calls))
 
     async def _result(self, call: Invocation, number: int, offered: Sequence[str], earlier: Outcome | None) -> Result:
-        """Run one invocation.
-
-        :param number: of its result in the run.
-        :param earlier: what the same one gave before.
-        :raises OperatorFault: when it cannot be run, fails, or takes too long.
-        """
+        """Run one invocation, whose result has a number in the run; ``earlier`` is what the same one gave before.
+        Raises OperatorFault when it cannot be run, fails, or takes too long."""
         if isinstance(earlier, Fault):
             hint = f"Change it: {earlier.hint}" if earlier.hint else "Leave it out"
             raise OperatorFault("repeated", f"this call failed before: {earlier.problem}", hint)

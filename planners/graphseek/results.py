@@ -25,10 +25,9 @@ from planners.calls.model_text import PromptTokens
 from planners.stores.property_graph import Scalar
 
 Cell: TypeAlias = Scalar | None
+# ``node``: the id of a node, which further operators can start from
 ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "node"]
-"""``node``: the id of a node, which further operators can start from."""
-Sought: TypeAlias = str | float | tuple[str, ...]
-"""A name, a number, or several names of which one is enough."""
+Sought: TypeAlias = str | float | tuple[str, ...]  # a name, a number, or several names of which one is enough
 Rows: TypeAlias = Sequence[tuple[Cell, ...]]
 _Cursor: TypeAlias = duckdb.DuckDBPyConnection
 
@@ -44,34 +43,25 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableQuery:
-    """A table that DuckDB computes of others.
-
-    :param text: SQL without LIMIT. A table is named like its handle, in double quotes; its columns are ``c0``, ``c1``, …
-    """
+    """A table that DuckDB computes of others."""
 
     columns: tuple[ResultColumn, ...]
+    # SQL without LIMIT. A table is named like its handle, in double quotes; its columns are ``c0``, ``c1``, …
     text: str
     parameters: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A table that stands on disk; the result of ``show`` is of kind ``presentation``, and has the handle of what is shown.
+    """A table that stands on disk; the result of ``show`` is of kind ``presentation``, and has the handle of what is shown."""
 
-    :param handle: ``t1``, ``t2``, … within a run.
-    :param size: its rows.
-    :param cut: whether there was more than the limit of the operator.
-    :param summary: what a model sees: at most 600 tokens, whatever the size.
-    :param notes: of the operator, each one sentence.
-    """
-
-    handle: str
+    handle: str  # ``t1``, ``t2``, … within a run
     kind: Literal["table", "presentation"]
-    size: int
-    summary: str
+    size: int  # its rows
+    summary: str  # what a model sees: at most 600 tokens, whatever the size
     columns: tuple[ResultColumn, ...] = ()
-    cut: bool = False
-    notes: tuple[str, ...] = ()
+    cut: bool = False  # whether there was more than the limit of the operator
+    notes: tuple[str, ...] = ()  # of the operator, each one sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +82,10 @@ def order_of(handle: str) -> int:
 
 # Summaries
 
-CUT = "…"
-"""Stands behind what was cut."""
+CUT = "…"  # stands behind what was cut
 _HEAD, _TAIL = 25, 5  # first and last rows that a summary may show
+# Rows of a table that does not stand whole: few, so that prompts are about as long for a graph a tenth as large
 _SAMPLE_HEAD, _SAMPLE_TAIL = 8, 3
-"""Rows of a table that does not stand whole: few, so that prompts are about as long for a graph a tenth as large."""
 _MOST_DISTINCT = 1_000
 _MOST_COLUMNS = 40  # of which a summary says more than the name
 _MOST_TOKENS = 600
@@ -104,8 +93,8 @@ _LIKELY = 4  # characters of a token: a longer text is not counted at all
 _TOKENS = PromptTokens()
 _TITLE = 4  # a title may have as many characters as this number of cells
 # From all to little; the first that fits is taken. Rows go before columns: a column that is not named cannot be asked for.
+# Columns, rows of the head and of the tail, characters of a cell, notes
 _TABLE_DETAILS = ((40, 25, 5, 80, 6), (40, 6, 3, 40, 4), (24, 4, 2, 32, 3), (8, 3, 1, 20, 2), (1, 1, 0, 8, 0))
-"""Columns, rows of the head and of the tail, characters of a cell, notes."""
 
 
 class _ColumnStats(NamedTuple):

@@ -38,8 +38,8 @@ _MOST_HOPS = 6  # of a relationship that leads on by way of other nodes
 _MOST_NAMED = 25  # nodes of one name
 _SHOWN = 20  # names that an answer tells; all stand in its table
 _MODEL = "Say it in other words, or name a model with --llm-url"
+# The type of times, and the edge that says when a node, or what joins it to another one, was
 _TIME, _OWN_TIME = "Time__", "time__"
-"""The type of times, and the edge that says when a node, or what joins it to another one, was."""
 _AUXILIARIES = frozenset("is are was were be been can may".split())
 _Kind: TypeAlias = tuple[Literal["text", "number", "boolean", "date"], tuple[Operator, ...]]
 _TEXT: _Kind = ("text", ("=", "contains"))
@@ -49,8 +49,8 @@ _FIELDS: Mapping[str, _Kind] = {
     "date": ("date", ("=", "<", ">")),
 }
 _NAMED = ("named", "called")
+# Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``
 _Selected: TypeAlias = dict[str, Any]
-"""Nodes as operators take them: ``{"type": …, "filters": […]}``, or ``{"handle": …}``."""
 
 
 class _NeededError(Exception):
@@ -140,9 +140,8 @@ class _Calls:
     def names(
         self, known: Mapping[str, Sequence[tuple[str, str]]], texts: Sequence[str], quoted: Sequence[str]
     ) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """Look names up in the graph, all of a question at once; a quoted text that is none is asked back with the nearest ones.
-
-        :param known: the names that were looked up in earlier turns, each with the types that it is of.
+        """Look names up in the graph, all of a question at once; a quoted text that is none is asked back with the
+        nearest ones. ``known`` are the names that were looked up in earlier turns, each with the types that it is of.
         """
         common = {"match": "exact", "limit": _MOST_NAMED}
         finds = [Invocation(operator="find", arguments={"text": each, **common}) for each in texts]
@@ -439,21 +438,19 @@ def _said(value: Cell) -> str:
 
 @dataclass(slots=True)
 class _AskedDomain:
-    """The domain, and what its words are in the graph. Names that are no identifiers get one.
-
-    :param values: (type, property, word) → the values that the word means.
-    :param naming: type → the properties that its nodes are called by, what people say first.
-    :param times: type or edge → the properties that say when, by their role.
-    :param chained: (edge, source, target): it also leads there by way of other nodes, as a city lies in a county that lies in a state.
-    """
+    """The domain, and what its words are in the graph. Names that are no identifiers get one."""
 
     types: Mapping[str, str]
     relationships: Mapping[str, str]
     domain: Domain = field(init=False)
     properties: dict[tuple[str, str], str] = field(default_factory=dict)
+    # (type, property, word) → the values that the word means
     values: dict[tuple[str, str, str], tuple[Any, ...]] = field(default_factory=dict)
+    # type → the properties that its nodes are called by, what people say first
     naming: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # type or edge → the properties that say when, by their role
     times: dict[str, Mapping[Role, PropertyKey]] = field(default_factory=dict)
+    # (edge, source, target): it also leads there by way of other nodes, as a city lies in a county that lies in a state
     chained: set[tuple[str, str, str]] = field(default_factory=set)
 
 

@@ -29,8 +29,7 @@ class AgentSettings:
     max_seconds: float | None = None
 
 
-MESSAGE_TOKENS = 20_000
-"""That a message of a run may have; a question may have as many characters."""
+MESSAGE_TOKENS = 20_000  # that a message of a run may have; a question may have as many characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,16 +47,13 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A candidate answer.
-
-    :param of: handles that it rests on.
-    :param kind: ``reply`` answers; ``question`` asks back, where there are two readings; ``unreadable`` says what could not be read.
-    :param notes: what rules did otherwise than it was asked, each a sentence without its stop; they claim nothing that a result must have.
-    """
+    """A candidate answer."""
 
     text: str
-    of: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()  # handles that it rests on
+    # ``reply`` answers; ``question`` asks back, where there are two readings; ``unreadable`` says what was not read
     kind: Literal["reply", "question", "unreadable"] = "reply"
+    # what rules did otherwise than asked, each a sentence without its stop; they claim nothing that a result must have
     notes: tuple[str, ...] = ()
 
     @property
@@ -99,19 +95,15 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView:
-    """The state of a run, as a planner sees it (sigma of section 3.1 of the paper).
-
-    :param operators: that may be invoked in this step.
-    :param step: its number, from 1, of at most ``steps``.
-    """
+    """The state of a run, as a planner sees it (sigma of section 3.1 of the paper)."""
 
     question: str
     schema: GraphSchema
     catalog: SemanticCatalog
-    operators: Sequence[Operator]
+    operators: Sequence[Operator]  # that may be invoked in this step
     records: Sequence[StepRecord]
     results: ResultStore
-    step: int
+    step: int  # its number, from 1, of at most ``steps``
     steps: int
 
 
@@ -127,6 +119,7 @@ class TurnMaker(Protocol):
         ...
 
 
+# ``ungrounded``: the answer says what no result has. ``model``: it cannot be reached. ``store``: graph or disk is gone.
 RunOutcome: TypeAlias = Literal[
     "answered",
     "ungrounded",
@@ -139,7 +132,6 @@ RunOutcome: TypeAlias = Literal[
     "deadline",
     "cancelled",
 ]
-"""``ungrounded``: the answer says what stands in no result. ``model``: it cannot be reached. ``store``: the graph or the disk is gone."""
 
 
 class QuestionBegun(Event):

@@ -36,6 +36,7 @@ from planners.stores.property_graph import GraphState, Language, Operation, Prop
 
 T = TypeVar("T")
 H = TypeVar("H", bound=BaseModel)
+# What steps give, by their kind; those of the kind ``step`` give what their planner says
 _FORMS: Mapping[str, TypeAdapter[Any]] = {
     "call": TypeAdapter(ToolAnswer),
     "find": TypeAdapter(FoundTools),
@@ -45,7 +46,6 @@ _FORMS: Mapping[str, TypeAdapter[Any]] = {
     "model": TypeAdapter(Completion),
     "sandbox": TypeAdapter(SandboxResult),
 }
-"""What steps give, by their kind; those of the kind ``step`` give what their planner says."""
 _LIMITS = QueryLimits()
 _NOTHING_SENT = ("INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION")
 _NOT_KNOWN = "EFFECT_NOT_KNOWN"
@@ -182,10 +182,8 @@ class Steps:
 
 
 def check_steps(journal: RunJournal) -> None:
-    """Check what the steps of a journal gave, before a run is amid them and takes damage for a part that failed.
-
-    :raises InvalidArgumentError: when a record has not the form of its kind.
-    """
+    """Check that each record of a journal has the form of its kind, before a run is amid them and takes damage for a
+    part that failed."""
     for record in journal.records:
         kind, _, how = record.kind.rpartition("_")
         if how == "ended" and (form := _FORMS.get(_form_name(kind, record.data))):
@@ -241,10 +239,8 @@ def end_of(journal: RunJournal) -> Mapping[str, Any]:
 
 
 class Heard:
-    """Hands the events of a run on, and counts them.
-
-    :ivar told: for the record of the end: their number, and a digest of them without measured seconds.
-    """
+    """Hands the events of a run on, and counts them: ``told`` is their number, and a digest of them without measured
+    seconds, for the record of the end."""
 
     def __init__(self, observe: Callable[[Any], object]) -> None:
         self._observe = observe
@@ -373,10 +369,8 @@ class RecordedFinder:
 
 
 class RecordedGraph:
-    """A graph whose answers are those of the first time. A run that goes on makes its writes again, because its graph is begun empty.
-
-    :param language: of the graph, in a replay.
-    """
+    """A graph whose answers are those of the first time, in the language that a replay is told. A run that goes on
+    makes its writes again, because its graph is begun empty."""
 
     def __init__(self, inner: PropertyGraph | None, steps: Steps, language: Language = "cypher") -> None:
         self._inner, self._steps = inner, steps
@@ -426,13 +420,9 @@ class RecordedSandbox(Sandbox):
 def recorded_model(
     inner: ChatModel | None, steps: Steps, *, role: str = "", name: str = "", budget: Budget | None = None
 ) -> ObservedModel:
-    """Return a model each of whose answers is asked for once. A call that a budget refused is not written, and is made again.
-
-    :param inner: None in a replay, which asks nobody.
-    :param role: of the model in the run; two models of one run have two roles.
-    :param name: of the model, in a replay.
-    :param budget: with the prices of the answers; that of the model where None.
-    """
+    """Return a model each of whose answers is asked for once. A call that a budget refused is not written, and is made
+    again. In a replay ``inner`` is None, and nobody is asked; two models of one run have two roles. The budget has the
+    prices of the answers; where it is None, that of the model has them."""
 
     def around(step_name: str, asked: Mapping[str, Any], ask: Callable[[], Completion]) -> Completion:
         about: dict[str, Any] = {"role": role, "step": step_name, "model": model.name, "asked": cleaned(dict(asked))}

@@ -25,8 +25,8 @@ from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import disk_errors, flush_to_disk
 from ontology.json_values import first_error
 
+# What to do about a damaged journal
 DAMAGED = "Give another file; what was written before the damage is still readable by eye"
-"""What to do about a damaged journal."""
 _BATCH = 100  # records, after which they are forced to the disk
 _FIRST = b'{"v":2,"n":0,"kind":"'
 _SUM, _SUM_CHARS = ',"sum":"', 16
@@ -175,10 +175,8 @@ def _checksum(text: str) -> str:
 
 
 def _scan(path: Path) -> Iterator[tuple[RunRecord, int]]:
-    """Yield the records of a journal, with the place behind each. What a killed process left half-written is left out.
-
-    :raises InvalidArgumentError: when it is no journal, or of another format, or damaged before its end.
-    """
+    """Yield the records of a journal, with the place behind each. What a killed process left half-written is left out;
+    another format, or damage before the end, raises InvalidArgumentError."""
     try:
         if not path.is_file():  # reading a pipe would wait for ever
             raise OSError(errno.ENOENT, "there is no such file")
@@ -272,15 +270,13 @@ class ModelUse:
 class RunAccount:
     """What the calls of tools took together: ``failed`` are those without an answer, and answers that were not ``ok``; ``seconds`` are a
     sum over calls which may have overlapped.
-
-    :param model: of all calls of a model whose answers are in the journal.
     """
 
     calls: int = 0
     failed: int = 0
     rows: int = 0
     seconds: float = 0.0
-    model: ModelUse = field(default_factory=ModelUse)
+    model: ModelUse = field(default_factory=ModelUse)  # of all calls of a model whose answers are in the journal
 
 
 def account_of(records: Iterable[RunRecord]) -> RunAccount:

@@ -26,8 +26,8 @@ class Event(BaseModel):
     """What happens in a run of a planner. As JSON values it has its name under ``event``; lines of a union are told apart by it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    # Fields that are another time in a run that is taken again
     left_out: ClassVar[frozenset[str]] = frozenset({"seconds"})
-    """Fields that are another time in a run that is taken again."""
 
     @model_serializer(mode="wrap")
     def _named(self, fields: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
@@ -76,12 +76,9 @@ def also_told_to(observe: Callable[[Any], None]) -> Iterator[None]:
 async def to_its_end(
     work: Awaitable[T], ended: Callable[..., T], *, seconds: float | None, outcomes: Mapping[type[Exception], str]
 ) -> T:
-    """Take a run to its end and tell it: also where its time has passed, an error ends it, or it is cancelled.
-
-    :param ended: makes the event of the end of ``answer``, ``outcome`` and ``missing``, which says why there is no answer.
-    :param seconds: that it may take; None for no limit.
-    :param outcomes: of errors that end a run, the first that fits; any other is raised.
-    """
+    """Take a run to its end and tell it: also where its time (None: no limit) has passed, an error ends it, or it is
+    cancelled. ``ended`` makes the event of the end of ``answer``, ``outcome`` and ``missing``, which says why there is
+    no answer. Of ``outcomes``, errors that end a run, the first that fits is taken; any other error is raised."""
     try:
         async with asyncio.timeout(seconds) as limit:
             end = await work
@@ -100,10 +97,8 @@ async def to_its_end(
 
 
 async def in_order(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run steps at once and return their results in order. Each step is ended; then the first error is raised.
-
-    All events of the first are told before those of the second.
-    """
+    """Run steps at once and return their results in order. Each step is ended; then the first error is raised. All
+    events of the first are told before those of the second."""
     told: list[list[Any]] = [[] for _ in steps]
 
     async def one(step: Coroutine[Any, Any, T], events: list[Any]) -> T:
@@ -130,13 +125,10 @@ def seconds_since(started: float) -> float:
 
 @contextlib.contextmanager
 def metered(model: ChatModel, step: str, made: Callable[..., object]) -> Iterator[ChatModel]:
-    """Give a model whose calls are told as events at the end of the block, and which makes no further call afterwards.
-
-    The calls are made in another thread, where nobody observes the run. That thread goes on when its run is cancelled.
-
-    :param step: what is asked for, the subject of the error of a call that comes too late.
-    :param made: makes an event of ``prompt_tokens``, ``completion_tokens``, ``usd``, ``seconds`` and ``problem``.
-    """
+    """Give a model whose calls are told as events at the end of the block, and which makes no further call afterwards:
+    a call that comes too late is an error, whose subject is ``step``. The calls are made in another thread, where
+    nobody observes the run, and which goes on when its run is cancelled. ``made`` makes an event of ``prompt_tokens``,
+    ``completion_tokens``, ``usd``, ``seconds`` and ``problem``."""
     events: list[object] = []
     is_over = Signal()
 
@@ -169,12 +161,9 @@ def metered(model: ChatModel, step: str, made: Callable[..., object]) -> Iterato
 
 
 def on_a_thread(name: str, work: Callable[[], T]) -> asyncio.Future[T]:
-    """Run on a daemon thread, so that the event loop goes on, and a process that is interrupted does not wait for its model.
-
-    A call that is under way cannot be stopped; when nobody waits for it any more, it is not repeated.
-
-    :param name: of the thread.
-    """
+    """Run on a daemon thread of this name, so that the event loop goes on, and a process that is interrupted does not
+    wait for its model. A call that is under way cannot be stopped; when nobody waits for it any more, it is not
+    repeated."""
     result: Future[T] = Future()
     result.set_running_or_notify_cancel()
     answer, ended = asyncio.wrap_future(result), Signal()

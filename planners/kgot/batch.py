@@ -31,14 +31,13 @@ from planners.kgot.recorded_run import SolveParts, solve_recorded
 _LOG = logging.getLogger(__name__)
 _REMEDY = "Write a JSON object a line: id, question, and perhaps files, answer, level, in_order"
 _TO_GO_ON = ("failed", "model", "budget", "deadline", "cancelled")  # outcomes of tasks that the same command runs again
+# In the order of reports. *Forced* answers were given at the limit of steps; *other error* is no answer; of *not
+# checked* ones the right answer is not known.
 _CATEGORIES = ("correct", "correct forced", "wrong forced", "wrong", "other error", "not checked")
-"""In the order of reports. *Forced* answers were given at the limit of steps; *other error* is no answer; of *not checked* ones the right answer
-is not known."""
 _FORCED = ("forced query", "forced answer")
 
 _SEPARATORS = re.compile(r"\s*[;\n]\s*|,\s+|,(?=\D)|\s+and\s+(?=\S+$)")
-_SIGN = re.compile(r"[$€£¥%]|(?<=\d),(?=\d{3}(?!\d))")
-"""What may stand beside a number, or between its thousands."""
+_SIGN = re.compile(r"[$€£¥%]|(?<=\d),(?=\d{3}(?!\d))")  # what may stand beside a number, or between its thousands
 _REL = 1e-9  # of two numbers that are one: more than what a conversion to decimal text loses
 
 
@@ -114,27 +113,22 @@ def _file(folder: Path, name: Path, subject: str) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """What came of a task.
-
-    :param outcome: of the run, see :class:`planners.kgot.kgot_controller.KgotRun`; ``failed`` where an error ended it.
-    :param error: that ended it.
-    :param seconds: that the run took, in all processes that ended properly.
-    """
+    """What came of a task."""
 
     id: str
     answer: str = ""
-    outcome: str = "failed"
+    outcome: str = "failed"  # of the run, see KgotRun; ``failed`` where an error ended it
     missing: str = ""
-    error: str = ""
-    seconds: float = 0.0
+    error: str = ""  # that ended it
+    seconds: float = 0.0  # that the run took, in all processes that ended properly
     model: ModelUse = field(default_factory=ModelUse)
     tool_calls: int = 0
 
 
 _RESULT: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)
 
+# Opens what a task is solved with: a store, a sandbox and tools of its own
 OpenParts: TypeAlias = Callable[[BatchTask, RunJournal], AbstractAsyncContextManager[SolveParts]]
-"""Opens what a task is solved with: a store, a sandbox and tools of its own."""
 
 
 async def run_batch(

@@ -37,20 +37,14 @@ _ERROR_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KgotRun:
-    """A run that has ended.
+    """A run that has ended."""
 
-    :param answer: empty where there is none.
-    :param missing: what was missing at last, or why the run ended; empty for a solved task.
-    :param state: the graph of the last good step.
-    :param iterations: that were begun.
-    """
-
-    answer: str
+    answer: str  # empty where there is none
     outcome: events.Outcome
-    missing: str
-    state: GraphState
+    missing: str  # what was missing at last, or why the run ended; empty for a solved task
+    state: GraphState  # the graph of the last good step
     calls: tuple[MadeCall, ...]
-    iterations: int
+    iterations: int  # that were begun
 
 
 async def solve_task(
@@ -65,17 +59,12 @@ async def solve_task(
     observe: Callable[[KgotEvent], None] = unheard,
     fence_key: bytes = b"",
 ) -> KgotRun:
-    """Run a task.
-
-    :param graph: of this run; what stands in it is part of the state.
-    :param finder: of tools for what is missing.
-    :param invoker: asks for consent before calls that change something. Safe calls are tried again here, so open it without retries of
-        its own (``RetryPolicy(max_retries=0)``): they multiply.
-    :param sandbox: for scripts and for computations.
-    :param observe: gets each event, on the event loop, in a fixed order.
-    :param fence_key: of the marks around answers of tools; equal keys give equal prompts. A new one where empty.
-    :raises InvalidArgumentError: when there is no task.
-    """
+    """Run a task. What stands in the graph is part of the state of this run; ``finder`` finds tools for what is
+    missing. ``invoker`` asks for consent before calls that change something; safe calls are tried again here, so open
+    it without retries of its own (``RetryPolicy(max_retries=0)``): they multiply. The sandbox is for scripts and for
+    computations. ``observe`` gets each event, on the event loop, in a fixed order. ``fence_key`` is that of the marks
+    around answers of tools: equal keys give equal prompts, and an empty one is replaced by a new one. A task without a
+    question raises InvalidArgumentError."""
     if not task.question.strip():
         raise InvalidArgumentError("there is no task", subject="question", remedy="Say what is to be solved")
     retries = RetryPolicy(

@@ -21,33 +21,24 @@ from planners.stores.property_graph import GraphNode, GraphState, Operation, Que
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KgotTask:
-    """What is to be solved.
-
-    :param files: that come with it; tools are given them by their names.
-    """
+    """What is to be solved."""
 
     question: str
-    files: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()  # that come with it; tools are given them by their names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert:
-    """A vote that the graph does not answer the task yet.
+    """A vote that the graph does not answer the task yet."""
 
-    :param reason: what is missing.
-    """
-
-    reason: str
+    reason: str  # what is missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieve:
-    """A vote that the graph answers the task.
+    """A vote that the graph answers the task."""
 
-    :param query: in the language of the graph; or the answer itself, where the run retrieves without queries.
-    """
-
-    query: str
+    query: str  # in the language of the graph; or the answer itself, where the run retrieves without queries
 
 
 Vote: TypeAlias = Insert | Retrieve
@@ -63,35 +54,25 @@ class WantedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeCall:
-    """A call of a tool that was made, with its answer.
-
-    :param body: JSON values; of a call without an answer its error.
-    :param text: the answer as a model is shown it: bounded, in a fence.
-    """
+    """A call of a tool that was made, with its answer."""
 
     tool_id: str
     arguments: Mapping[str, Any]
     ok: bool
     status: str
-    body: Any = None
-    text: str = ""
+    body: Any = None  # JSON values; of a call without an answer its error
+    text: str = ""  # the answer as a model is shown it: bounded, in a fence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView:
-    """What a step of a run sees.
-
-    :param iteration: from 1.
-    :param graph_text: the graph of the task as prompts have it.
-    :param calls: of all iterations before, in their order.
-    :param fruitless: queries that gave nothing, and those that failed, in their order.
-    """
+    """What a step of a run sees."""
 
     task: KgotTask
-    iteration: int
-    graph_text: str
-    calls: tuple[MadeCall, ...] = ()
-    fruitless: tuple[str, ...] = ()
+    iteration: int  # from 1
+    graph_text: str  # the graph of the task as prompts have it
+    calls: tuple[MadeCall, ...] = ()  # of all iterations before, in their order
+    fruitless: tuple[str, ...] = ()  # queries that gave nothing, and those that failed, in their order
 
 
 def _with_kind(value: Any, fields: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -101,12 +82,12 @@ def _with_kind(value: Any, fields: Callable[[Any], dict[str, Any]]) -> dict[str,
 _AnyVote: TypeAlias = Annotated[Vote, WrapSerializer(_with_kind)]
 _AnyOperation: TypeAlias = Annotated[Operation, WrapSerializer(_with_kind)]
 Decision: TypeAlias = Literal["enhance", "solve"]
+# Which of the two models: that of the graph, or that of the tools (section 4 of the paper)
 Executor: TypeAlias = Literal["graph", "tool"]
-"""Which of the two models: that of the graph, or that of the tools (section 4 of the paper)."""
+# ``model``: no vote was given, because the model cannot be reached or refuses
 Outcome: TypeAlias = Literal[
     "solved", "forced query", "forced answer", "no solution", "model", "budget", "deadline", "cancelled"
 ]
-"""``model``: no vote was given, because the model cannot be reached or refuses."""
 
 
 class Decided(Event):
@@ -236,17 +217,17 @@ KgotEvent: TypeAlias = (
 
 # The parameters of a run, under the names of appendix B.1 of the paper where it names them.
 
+# How the graph is asked: in its language, by Python, by reading all of it; or by all of these, which are voted on
 RetrieveKind: TypeAlias = Literal["query", "script", "direct", "fusion"]
-"""How the graph is asked: in its language, by Python, by reading the whole of it; or all of these, whose answers are voted on."""
 NextStepKind: TypeAlias = Literal["majority", "judge"]
+# What is removed from the graph after writes: nothing, or nodes that stand there twice (appendix B.6)
 NoiseKind: TypeAlias = Literal["keep", "duplicates"]
-"""What is removed from the graph after writes: nothing, or nodes that stand there twice (appendix B.6)."""
 
+# Of calls of a model's server: six attempts, 1 to 60 seconds apart (appendix B.3.2)
 MODEL_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
-"""Of calls of a model's server: six attempts, 1 to 60 seconds apart (appendix B.3.2)."""
 
+# How often a failing statement, query, script or program is corrected, and a query that gave nothing is written anew
 MOST_FIXES = 3
-"""How often a failing statement, query, script or program is corrected, and a query that gave nothing is written anew."""
 
 _RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("max_iterations", "max_final_solution_parsing", "max_answer_tokens"), (1, math.inf)),

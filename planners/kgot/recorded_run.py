@@ -41,23 +41,18 @@ _Prices: TypeAlias = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_le
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveParts:
-    """What a run works with.
+    """What a run works with."""
 
-    :param graph: empty at the beginning, and of this run alone: a run that goes on empties it first.
-    :param models: by role: ``graph``, and ``tool`` where another one defines the calls.
-    :param repeat: whether a call whose effect is not known shall be made again.
-    :param about: what else a journal's run must agree in, JSON values.
-    :param marks: around answers of tools; those of the journal where a run goes on.
-    """
-
-    graph: PropertyGraph
+    graph: PropertyGraph  # empty at the beginning, and of this run alone: a run that goes on empties it first
     finder: Finder
     invoker: ToolInvoker
     sandbox: Sandbox
+    # by role: ``graph``, and ``tool`` where another one defines the calls
     models: Mapping[str, ChatModel] = field(default_factory=dict)
-    repeat: Ask = never
+    repeat: Ask = never  # whether a call whose effect is not known shall be made again
     settings: KgotSettings = _SETTINGS
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)  # what else a journal's run must agree in, JSON values
+    # around answers of tools; those of the journal where a run goes on
     marks: FenceMarks = field(default_factory=FenceMarks)
 
 

@@ -35,8 +35,8 @@ U = TypeVar("U")
 _VALUE_CHARS = 2_000  # of one value in a prompt: a page of text
 _PROBLEM_CHARS = 1_000  # of a step that is left out, in its event
 _SILENT_DECISIONS = 2  # in a row: one decision may fall into a short outage
+# A wrong key, a key without the right, a wrong address or model; the words are those of the client of the endpoint
 _REFUSED = re.compile(r"\bHTTP (401|403|404)\b")
-"""A wrong key, a key without the right, a wrong address or model; the words are those of the client of the endpoint."""
 _SHOWN = (50, 20, 8, 3, 1)  # nodes of a label, and edges of a type, in the text of a large graph
 _FEW_VALUES, _LISTED_CHARS = 10, 300  # of a property, which are listed
 _LEAST_ROWS = 51  # of a table: fewer rows a model writes itself, in one answer
@@ -90,10 +90,8 @@ class RunState:
         return TaskView(task=self.task, iteration=self.iteration, **seen)  # type: ignore[arg-type]
 
     async def contained(self, step: str, work: Awaitable[T], otherwise: U) -> T | U:
-        """Return what a step gives, clean; where it fails, tell so and return another value. Only an exceeded budget ends the run.
-
-        Whatever is raised counts as a failure: models, tools and stores give what nobody foresaw.
-        """
+        """Return what a step gives, clean; where it fails, tell so and return another value. Only an exceeded budget
+        ends the run. Whatever is raised counts as a failure: models, tools and stores give what nobody foresaw."""
         try:
             return cleaned(await work)
         except BudgetExceededError:
@@ -107,11 +105,10 @@ class RunState:
         emit(events.Dropped(iteration=self.iteration, step=step, problem=clean_text(problem)[:_PROBLEM_CHARS]))
 
     def take_votes(self, faults: Sequence[Exception | None]) -> None:
-        """Take the faults of the votes of a decision, None for one that was given, and note whether the run ends.
-
-        It does when all votes were refused for what no further attempt mends (a key, an address, the name of a model), when all votes of
-        two decisions in a row failed, or when all votes of a model that never gave one were in a form that cannot be used.
-        """
+        """Take the faults of the votes of a decision, None for one that was given, and note whether the run ends. It
+        does when all votes were refused for what no further attempt mends (a key, an address, the name of a model),
+        when all votes of two decisions in a row failed, or when all votes of a model that never gave one were in a form
+        that cannot be used."""
         self.vote_fault = next((error_text(each) for each in faults if each is not None), "")
         self._has_voted |= None in faults
         failed = [each for each in faults if isinstance(each, ModelError)]
@@ -201,11 +198,9 @@ class RunState:
     # Asking.
 
     async def solve(self, queries: Sequence[str]) -> str:
-        """Return the answer, or empty where the graph gives none.
-
-        :param queries: of all votes; equal ones are run once and count as often as they were given. Where the run retrieves without
-            queries, the answers that the votes read off the graph.
-        """
+        """Return the answer, or empty where the graph gives none. Equal queries of the votes are run once and count as
+        often as they were given; where the run retrieves without queries, they are the answers that the votes read off
+        the graph."""
         match self.settings.retrieve:
             case "fusion":  # each answer counts as often as votes gave its query
                 ways = [self._queried("query", queries), self._queried("script"), self._direct()]
@@ -239,10 +234,8 @@ class RunState:
         return Counter({answer[:_PARTIAL_CHARS]: weight for answer, weight in counts.items()})
 
     async def _queried(self, kind: str, queries: Sequence[str] = (), *, forced: bool = False) -> Counter[str]:
-        """Return what queries gave, as text, with how many votes gave them; without a query one is written first.
-
-        :param kind: ``query`` or ``script``.
-        """
+        """Return what queries of a kind, ``query`` or ``script``, gave, as text, with how many votes gave them; without
+        a query one is written first."""
         counts = Counter(queries) or Counter({"": 1})
         asked = [self.contained("query", self._rows(kind, query, forced), None) for query in counts]
         found = Counter[str]()
@@ -295,9 +288,7 @@ class RunState:
 
     async def _final_answer(self, partials: Counter[str]) -> str:
         """Return the most frequent final answer, of equally frequent ones the first; empty where none is usable.
-
-        :param partials: what queries gave, or answers that were read off the graph, with how many votes gave each.
-        """
+        ``partials`` are what queries gave, or answers that were read off the graph, with how many votes gave each."""
         if not partials:
             return ""
         computed = await in_order([self.contained("maths", self._computed(text), text) for text in partials])
@@ -338,10 +329,8 @@ class RunState:
 
 
 def graph_text(state: GraphState, most: int) -> str:
-    """Return a graph as prompts have it: the whole of it, or where that is too long the first of each label and type, with counts of all.
-
-    :param most: characters; a summary that is longer all the same is cut at the end of a line.
-    """
+    """Return a graph as prompts have it: the whole of it, or where that has more than so many characters the first of
+    each label and type, with counts of all; a summary that is longer all the same is cut at the end of a line."""
     text = graphs.state_text(state, longest=_VALUE_CHARS)
     if len(text) <= most:
         return text
@@ -392,8 +381,8 @@ def _first(state: GraphState, most: int) -> GraphState:
 
 
 class Table(NamedTuple):
-    """Rows of an answer that are too many for a prompt: they become nodes with a label, and a prompt has what :meth:`shown` says, with the rest
-    of the answer, for example where its next page is."""
+    """Rows of an answer that are too many for a prompt: they become nodes with a label, and a prompt has what
+    :meth:`shown` says, with the rest of the answer, for example where its next page is."""
 
     label: str
     rows: tuple[Mapping[str, Value], ...]
@@ -411,9 +400,7 @@ class Table(NamedTuple):
 
 def table_of(tool: str, body: Any) -> Table | None:
     """Return the table that an answer is or has under a key: a list of 51 objects or more; None where it has none.
-
-    :param tool: name of the tool, after which nodes are called where the answer names no file.
-    """
+    Nodes are called after the tool where the answer names no file."""
     named = body if isinstance(body, Mapping) else {}
     lists = [each for each in (body, *named.values()) if isinstance(each, list)]
     rows = max(lists, key=len, default=[])
@@ -440,10 +427,8 @@ def _cells(row: Mapping[Any, Any]) -> dict[str, Value]:
 
 
 def _rows_text(rows: QueryRows) -> str:
-    """Return rows on one line as a JSON list of objects by column; as lists where two columns have one name.
-
-    Rows beyond the most characters are left out, and a second line says so; a first row that is longer is cut.
-    """
+    """Return rows on one line as a JSON list of objects by column; as lists where two columns have one name. Rows
+    beyond the most characters are left out, and a second line says so; a first row that is longer is cut."""
     by_name = len(set(rows.columns)) == len(rows.columns)
     shown: list[str] = []
     size = 0

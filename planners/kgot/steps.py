@@ -72,16 +72,11 @@ class UnusableStepError(ModelError):
 
 class LlmSteps:
     """Asks the models what a run does next, in threads of their own, so that votes wait for the model together.
-
-    Each step raises ModelError when its model is unavailable, UnusableStepError when no answer has the form that was asked for,
-    BudgetExceededError when the budget is used up, and MissingExtraError without the extra ``llm``.
-
-    :param graph_model: decides, writes and asks the graph, computes, and gives the final answer; open it with the retries of
-        :data:`planners.kgot.kgot_task.MODEL_RETRIES`.
-    :param tool_model: defines the calls of tools.
-    :param language: of the graph.
-    :param fence_key: that of the run, see :func:`planners.kgot.kgot_controller.solve_task`.
-    """
+    ``graph_model`` decides, writes and asks the graph in its language, computes, and gives the final answer; open it
+    with the retries of :data:`planners.kgot.kgot_task.MODEL_RETRIES`. ``tool_model`` defines the calls of tools;
+    ``fence_key`` is that of :func:`planners.kgot.kgot_controller.solve_task`. Each step raises ModelError when its
+    model is unavailable, UnusableStepError when no answer has the form that was asked for, BudgetExceededError when the
+    budget is used up, and MissingExtraError without the extra ``llm``."""
 
     def __init__(
         self,
@@ -217,12 +212,8 @@ class LlmSteps:
         return await self._ask("fix_query", inputs, _QUERY, read, "operations", {"writes": True})
 
     async def query(self, view: TaskView, wrong: str, *, language: Language, forced: bool) -> str:
-        """Return a query.
-
-        :param wrong: one that gave nothing, or empty.
-        :param language: Python for a script, else that of the graph.
-        :param forced: the limit of iterations is reached: the best that can be had.
-        """
+        """Return a query in Python for a script, else in the language of the graph. ``wrong`` is one that gave nothing,
+        or empty; ``forced`` says that the limit of iterations is reached, and asks for the best that can be had."""
         name = "forced_query" if forced else "rewrite_query" if wrong else "write_query"
         return await self._ask(
             name, _inputs(view, wrong_query=wrong), _QUERY, lambda value: _filled("query", value), language
@@ -264,10 +255,8 @@ def _parser(schema: str) -> SchemaParser:
 
 
 def _first_read(parser: SchemaParser, read: Callable[[Any], T], text: str) -> T:
-    """Read the answer as it stands; else the last object in it that can be read, since a model thinks before it answers.
-
-    :raises UnusableAnswerError: with the fault of the last object, or of the text where none stands in it.
-    """
+    """Read the answer as it stands; else the last object in it that can be read, since a model thinks before it
+    answers. The UnusableAnswerError has the fault of the last object, or of the text where none stands in it."""
     try:
         return read(parser.parse(text))
     except UnusableAnswerError as error:
@@ -297,12 +286,9 @@ def prompt_messages(
     language: str = "cypher",
     options: Mapping[str, bool] | None = None,
 ) -> tuple[Message, ...]:
-    """Return the two messages of a prompt.
-
-    :param inputs: name → text; those that the prompt does not name, and empty ones, are left out.
-    :param language: of queries; ``operations`` for writes, ``direct`` where there is no query.
-    :param options: switches of the prompt's text.
-    """
+    """Return the two messages of a prompt. Inputs that the prompt does not name, and empty ones, are left out; the
+    language is that of queries, ``operations`` for writes, ``direct`` where there is no query; ``options`` are switches
+    of the prompt's text."""
     parts = [(key, inputs[key]) for key in _prompt(name)["inputs"] if inputs.get(key)]
     shown = [(key, text if key in _OF_THE_USER else marks.fenced(text)) for key, text in parts]
     return (
@@ -384,10 +370,8 @@ def _said(value: Any) -> str:
 
 
 def read_operations(value: Mapping[str, Any]) -> tuple[Operation, ...]:
-    """Return the writes of an object with nodes and edges, nodes first. What has the same key is written once.
-
-    :raises UnusableAnswerError: when a node has no key, or a value is no text, number, true, false or list of these.
-    """
+    """Return the writes of an object with nodes and edges, nodes first. What has the same key is written once. A node
+    without a key, or a value that is no text, number, true, false or list of these, raises UnusableAnswerError."""
     nodes = [
         MergeNode(node=_ref(each, "a node"), properties=_properties(each["properties"])) for each in value["nodes"]
     ]

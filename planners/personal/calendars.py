@@ -43,23 +43,17 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarEvent:
-    """One event, or one occurrence of a recurring one.
+    """One event, or one occurrence of a recurring one."""
 
-    :param id: its UID; of an occurrence, with the start that the rule gives it.
-    :param start: ISO 8601; a day for an event that lasts all day, else a moment in the user's zone.
-    :param first_day: in the user's zone; ``end_day`` is the day after the last one.
-    :param attendees: who organises it or was asked to come, and did not decline.
-    """
-
-    id: str
+    id: str  # its UID; of an occurrence, with the start that the rule gives it
     name: str
     place: str
-    start: str
+    start: str  # ISO 8601; a day for an event that lasts all day, else a moment in the user's zone
     end: str
     all_day: bool
-    first_day: date
+    first_day: date  # in the user's zone; ``end_day`` is the day after the last one
     end_day: date
-    attendees: tuple[NamedAddress, ...] = ()
+    attendees: tuple[NamedAddress, ...] = ()  # who organises it or was asked to come, and did not decline
 
 
 class AddressCard(NamedTuple):
@@ -72,11 +66,8 @@ class AddressCard(NamedTuple):
 
 
 def calendar_events(text: str, subject: str, zone: ZoneInfo, until: date) -> Iterator[CalendarEvent | Fault]:
-    """Yield the events of a file that are not cancelled, and a fault for each that cannot be read, or for the file.
-
-    :param subject: the file, for faults.
-    :param until: occurrences that start on this day or later are left out.
-    """
+    """Yield the events of a file that are not cancelled, without occurrences that start on ``until`` or later, and a
+    fault, which names the file, for each that cannot be read, or for the file."""
     try:
         events = Calendar.from_ical(text).walk("VEVENT")
     except Exception as error:  # the parser raises many classes
@@ -141,11 +132,8 @@ def _happenings(
 
 def _occurrences(event: Component, start: date, until: date) -> list[Any]:
     """Return the starts of an event, in order and in the form of its ``DTSTART``; the first one also after ``until``.
-
     The rule counts in the wall time of the event's zone, so that an event at 9 stays at 9 when summer time begins.
-
-    :raises ValueError: when the rule is none, one of several, or repeats within a day.
-    """
+    Raises ValueError when the rule is none, one of several, or repeats within a day."""
     zone = start.tzinfo if isinstance(start, datetime) else None
     first, end = _wall(start, None), datetime.combine(until, time())
     found = {first}
@@ -225,10 +213,8 @@ def _attendees(event: Component) -> tuple[NamedAddress, ...]:
 
 
 def address_cards(text: str, subject: str) -> Iterator[AddressCard | Fault]:
-    """Yield the cards of a file, and a fault for each that cannot be read or names nobody.
-
-    :param subject: the file, for faults; one called ``me.vcf`` holds the user's own card.
-    """
+    """Yield the cards of a file, and a fault for each that cannot be read or names nobody. Faults name the file; one
+    called ``me.vcf`` holds the user's own card."""
     own = subject.rsplit("/", 1)[-1].casefold() == "me.vcf"
     cards = _CARD.split(text)[1:]
     for number, written in enumerate(cards, 1):

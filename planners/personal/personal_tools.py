@@ -159,10 +159,8 @@ def _tool(
 
 
 def _day_range(text: str) -> tuple[str, str, str]:
-    """Return a range of days (``2025-02-01/2025-03-01``, half-open) or a day as written, its first day, and the day after its last.
-
-    :raises InvalidArgumentError: when it is none.
-    """
+    """Return a range of days (``2025-02-01/2025-03-01``, half-open) or a day as written, its first day, and the day
+    after its last; raises InvalidArgumentError when it is none."""
     start, slash, end = text.strip().partition("/")
     try:
         first = date.min if start in ("", "..") else datetime.fromisoformat(start).date()

@@ -8,8 +8,7 @@ from planners.query.query_graph import Parser
 
 __all__ = ["PARSER_NAMES", "load_parser"]
 
-PARSER_NAMES = ("rules.v1", "llm.v1")
-"""The names that :func:`load_parser` knows."""
+PARSER_NAMES = ("rules.v1", "llm.v1")  # the names that load_parser knows
 
 
 def load_parser(name: str, model: ChatModel | None = None) -> Parser:

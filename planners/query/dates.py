@@ -70,9 +70,7 @@ class DateReading(NamedTuple):
 
 def _unit(word: str, day: date, shift: int = 0) -> DateRange:
     """The unit that holds a day, or the one that many units later; a weekend is Saturday and Sunday of the day's week.
-
-    :raises ValueError, OverflowError: outside the years 1 to 9999.
-    """
+    Raises ValueError or OverflowError outside the years 1 to 9999."""
     unit, start = word.removesuffix("s"), day
     if unit in _MONTHS_OF:
         months = _MONTHS_OF[unit]
@@ -399,10 +397,9 @@ class DateSpan(NamedTuple):
 
 
 def date_spans(text: str, today: date) -> list[DateSpan]:
-    """Return the date expressions of a text, in order, the longest readable ones first from the left.
-
-    :raises InvalidArgumentError: where only a part of an expression can be read ("the second Tuesday of May"): it would mean other days.
-    """
+    """Return the date expressions of a text, in order, the longest readable ones first from the left. Where only a part
+    of an expression can be read ("the second Tuesday of May"), it would mean other days: that is an
+    InvalidArgumentError."""
     words = [(found.start(), found.end()) for found in re.finditer(r"[^\s,;?!()\"“”]+", text)]
     words = [(start, end - (text[end - 1] == ".")) for start, end in words]
     found: list[DateSpan] = []

@@ -17,8 +17,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.files import SAFE_LOADER, read_bounded
 from ontology.json_values import first_error
 
-DOMAINS = Path(__file__).parent / "domains"
-"""The folder of the shipped domains: one file each."""
+DOMAINS = Path(__file__).parent / "domains"  # the folder of the shipped domains: one file each
 
 _MAX_BYTES = 2**20  # chosen: the shipped domains have at most 20 kB
 

@@ -126,10 +126,8 @@ def read_ordinal(value: str | int | float | bool) -> slice:
 
 
 def compare(value: Any, op: str, wanted: str | int | float | bool) -> bool:
-    """Whether ``value op wanted`` holds: by number where both are numbers, else by text, see :func:`folded`.
-
-    :param op: ``contains``, ``=``, ``<``, ``>``, ``<=`` or ``>=``.
-    """
+    """Whether ``value op wanted`` holds, where ``op`` is ``contains``, ``=``, ``<``, ``>``, ``<=`` or ``>=``: by number
+    where both are numbers, else by text, see :func:`folded`."""
     number, limit = _number(value), _number(wanted)
     if op != "contains" and number is not None and limit is not None:
         return _COMPARED[op](number, limit)

@@ -19,10 +19,10 @@ _SURE = 3.0
 _DOUBT = 0.75
 _GOOD = 1.0  # less than a matching verb is no evidence for a second path
 
+# Words between the name of a field and its value
 BETWEEN = frozenset(
     "is are was = : of like the a an words word text phrase being as contains containing contain with includes including".split()
 )
-"""Words between the name of a field and its value."""
 _CONTAINS = frozenset("contains containing contain includes including like".split())
 _MOST_WORDS = 3
 _COMPARED = {
@@ -52,21 +52,16 @@ class _Fit(NamedTuple):
 
 @dataclass(slots=True)
 class Links:
-    """Joins the mentions of one request.
-
-    :param links: the edges so far.
-    :param assumed: those of them that no phrase of the request says.
-    :param given: values that became conditions, each with the mention that has it.
-    :param said: tokens that became a number, a comparison or a mark.
-    """
+    """Joins the mentions of one request."""
 
     domain: Domain
     words: Lexicon
     mentions: list[Mention]
-    links: list[Link] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)  # the edges so far
+    # values that became conditions, each with the mention that has it
     given: list[tuple[Mention, Mention]] = field(default_factory=list)
-    assumed: list[Link] = field(default_factory=list)
-    said: set[int] = field(default_factory=set)
+    assumed: list[Link] = field(default_factory=list)  # those of them that no phrase of the request says
+    said: set[int] = field(default_factory=set)  # tokens that became a number, a comparison or a mark
 
     def read(self, statements: Sequence[Statement]) -> None:
         """Turn statements into links and filters, the surest first."""
@@ -473,18 +468,13 @@ _PARTS = ("pobj", "pcomp")
 
 
 class Statement(NamedTuple):
-    """``left middle right``: Jane *send* email; email *from* Jane.
+    """``left middle right``: Jane *send* email; email *from* Jane."""
 
-    :param left: None for nothing (a missing subject).
-    :param weight: doubt of the reading, subtracted from every score.
-    :param marks: ``no`` where it is not so, ``only`` where nothing else is.
-    """
-
-    left: Mention | None
+    left: Mention | None  # None for nothing (a missing subject)
     middle: tuple[str, ...]
     right: Mention | None
-    weight: float = 0.0
-    marks: frozenset[str] = frozenset()
+    weight: float = 0.0  # doubt of the reading, subtracted from every score
+    marks: frozenset[str] = frozenset()  # ``no`` where it is not so, ``only`` where nothing else is
 
 
 @dataclass(slots=True)

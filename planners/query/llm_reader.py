@@ -49,10 +49,8 @@ class LlmParser:
         self._model = model
 
     def parse(self, request: str, domain: Domain, today: date, *, best_effort: bool = False) -> ParsedRequest:
-        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`. A model leaves nothing out by itself.
-
-        :raises ModelError: when the model fails, and when none of its answers is a graph without faults.
-        """
+        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`. A model leaves nothing out by
+        itself. Raises ModelError when the model fails, and when none of its answers is a graph without faults."""
         text = request_text(request)
         schema = WrittenGraph.model_json_schema()
         messages, faults = _messages(text, domain), list[str]()
@@ -122,11 +120,9 @@ def _render(name: str, **values: object) -> str:
 
 
 def worked_examples(request: str, domain: Domain) -> tuple[GoldRequest, ...]:
-    """Return the requests of the half ``dev`` that share the most words with a request, the most similar one last.
-
-    The paper's requests are never among them, nor the request itself, so that what is measured was not shown; the half ``test`` is
-    not looked at. A domain that is not shipped has none.
-    """
+    """Return the requests of the half ``dev`` that share the most words with a request, the most similar one last. The
+    paper's requests are never among them, nor the request itself, so that what is measured was not shown; the half
+    ``test`` is not looked at. A domain that is not shipped has none."""
     usable = [
         each
         for each in request_set(domain.name)

@@ -23,8 +23,8 @@ from planners.query.numbers import NUMBER, number_of
 
 _T = TypeVar("_T")
 _TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "request_words.yaml")
+# The closed lists of English words of the reader: name of a list → its words, in lower case
 WORDS: Mapping[str, frozenset[str]] = {name: frozenset(text.split()) for name, text in _TEXTS.items()}
-"""The closed lists of English words of the reader: name of a list → its words, in lower case."""
 
 _PLACES = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 ORDINALS = {word: word for word in [*_PLACES, "last"]} | dict(zip("1st 2nd 3rd 4th 5th".split(), _PLACES, strict=False))
@@ -33,16 +33,11 @@ ORDINALS |= dict.fromkeys(("earliest", "oldest"), "first") | dict.fromkeys(("lat
 
 
 class EdgePhrase(NamedTuple):
-    """A phrase of an edge: what stands between its ends.
+    """A phrase of an edge: what stands between its ends."""
 
-    :param left: ``source``, ``target``, a noun that names the other end's entity, or empty where nothing is said.
-    :param middle: lemmas of verbs and prepositions; ``'s`` for a possessive.
-    :param right: likewise.
-    """
-
-    left: str
-    middle: tuple[str, ...]
-    right: str
+    left: str  # ``source``, ``target``, a noun that names the other end's entity, or empty where nothing is said
+    middle: tuple[str, ...]  # lemmas of verbs and prepositions; ``'s`` for a possessive
+    right: str  # likewise
 
 
 class FieldName(NamedTuple):
@@ -62,34 +57,20 @@ class _Shape(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The vocabulary of one domain.
+    """The vocabulary of one domain."""
 
-    :param nouns: words (lower case, singular) → the types that they may name.
-    :param verbs: lemma → the types that it implies.
-    :param names: type → its field that holds names.
-    :param field_words: phrase → fields that it names.
-    :param values: word → fields of which it is a value.
-    :param shapes: forms of values, the most specific first.
-    :param phrases: (source type, edge, target type) → phrases.
-    :param about: type → the words of its nouns and its description.
-    :param idioms: verbs with a noun that names nothing ("take place").
-    :param told: the words of all phrases of edges.
-    :param topics: words of fields that are searched for a text ("about").
-    :param dated: types with a field that is a date, each with these fields.
-    """
-
-    nouns: Mapping[str, tuple[str, ...]]
-    verbs: Mapping[str, tuple[str, ...]]
-    names: Mapping[str, str]
-    field_words: Mapping[str, tuple[FieldName, ...]]
-    values: Mapping[str, tuple[FieldName, ...]]
-    shapes: tuple[_Shape, ...]
-    phrases: Mapping[tuple[str, str, str], tuple[EdgePhrase, ...]]
-    about: Mapping[str, frozenset[str]]
-    idioms: frozenset[tuple[str, ...]]
-    told: frozenset[str]
-    topics: frozenset[str]
-    dated: Mapping[str, tuple[FieldName, ...]]
+    nouns: Mapping[str, tuple[str, ...]]  # words (lower case, singular) → the types that they may name
+    verbs: Mapping[str, tuple[str, ...]]  # lemma → the types that it implies
+    names: Mapping[str, str]  # type → its field that holds names
+    field_words: Mapping[str, tuple[FieldName, ...]]  # phrase → fields that it names
+    values: Mapping[str, tuple[FieldName, ...]]  # word → fields of which it is a value
+    shapes: tuple[_Shape, ...]  # forms of values, the most specific first
+    phrases: Mapping[tuple[str, str, str], tuple[EdgePhrase, ...]]  # (source type, edge, target type) → phrases
+    about: Mapping[str, frozenset[str]]  # type → the words of its nouns and its description
+    idioms: frozenset[tuple[str, ...]]  # verbs with a noun that names nothing ("take place")
+    told: frozenset[str]  # the words of all phrases of edges
+    topics: frozenset[str]  # words of fields that are searched for a text ("about")
+    dated: Mapping[str, tuple[FieldName, ...]]  # types with a field that is a date, each with these fields
     user: str
     dates: str
 
@@ -164,8 +145,9 @@ def _phrase(words: str) -> EdgePhrase:
 
 # What a request mentions.
 
+# Texts, and those of them in quotation marks → for each that is a name in the data: the types it is of, and the name as
+# written there
 FindNames: TypeAlias = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[tuple[str, str]]]]
-"""Texts, and those of them in quotation marks → for each that is a name in the data: the types it is of, and the name as written there."""
 
 _QUOTED = re.compile(r"(?<!\w)(?:\"([^\"\s][^\"]*)\"|“([^”\s][^”]*)”|'([^'\s][^']*)'|‘([^’\s][^’]*)’)(?!\w)")
 _WORD = re.compile(r"[^\s,;]+")
@@ -187,20 +169,15 @@ _NOMINAL = ("nsubj", "nsubjpass", "dobj", "pobj", "dative", "conj", "poss", "att
 
 
 class RequestValue(NamedTuple):
-    """A value in a request, with its characters.
-
-    :param text: the value: without quotes, a date as written, a known name as the data has it; of steps, their number.
-    :param kind: quoted, date, shape, name, known, steps.
-    :param fields: fields of which it has the form, or is a name; empty for quoted text and other names.
-    :param op: of a date, the operator that its words say.
-    """
+    """A value in a request, with its characters."""
 
     start: int
     end: int
-    text: str
-    kind: str
+    text: str  # the value: without quotes, a date as written, a known name as the data has it; of steps, their number
+    kind: str  # quoted, date, shape, name, known, steps
+    # fields of which it has the form, or is a name; empty for quoted text and other names
     fields: tuple[FieldName, ...] = ()
-    op: str = "="
+    op: str = "="  # of a date, the operator that its words say
 
 
 def request_values(request: str, words: Lexicon, today: date, names: FindNames | None = None) -> list[RequestValue]:
@@ -339,35 +316,24 @@ def _no_name(name: str, before: str, behind: str, words: Lexicon) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Mention:
-    """One mention.
+    """One mention."""
 
-    :param at: index of its token; of a date, of the token before which it stands.
-    :param types: the types that it may have, the likeliest first.
-    :param kind: ``noun``, ``user``, ``value``, ``date``; ``implied`` where a verb or a noun only implies it.
-    :param word: the noun, singular; of a value, the value.
-    :param filters: conditions on it: field, operator, value or values.
-    :param likely: of a name, the types that its words or the entity recogniser suggest.
-    :param ordinal: ``first``, ``second`` … ``last``, ``last 3``, or empty; ``beside`` are the tokens that say it.
-    :param number: how many of it are said; ``compared`` says how they are compared ("at least 15 parameters").
-    :param marks: of "no", "only", "each", "most", "fewest", those that are said of it.
-    :param others: further values, of which any may be meant ("Ann or Bob").
-    """
-
-    at: int
-    types: tuple[str, ...]
-    kind: str
-    word: str
+    at: int  # index of its token; of a date, of the token before which it stands
+    types: tuple[str, ...]  # the types that it may have, the likeliest first
+    kind: str  # ``noun``, ``user``, ``value``, ``date``; ``implied`` where a verb or a noun only implies it
+    word: str  # the noun, singular; of a value, the value
+    # conditions on it: field, operator, value or values
     filters: list[tuple[str, str, Any]] = field(default_factory=list)
-    ordinal: str = ""
+    ordinal: str = ""  # ``first``, ``second`` … ``last``, ``last 3``, or empty; ``beside`` are the tokens that say it
     beside: tuple[int, ...] = ()
     singular: bool = False
     fields: tuple[FieldName, ...] = ()
     tokens: tuple[int, ...] = ()
-    likely: frozenset[str] = frozenset()
-    number: int = 0
+    likely: frozenset[str] = frozenset()  # of a name, the types that its words or the entity recogniser suggest
+    number: int = 0  # how many of it are said; ``compared`` says how they are compared ("at least 15 parameters")
     compared: str = ""
-    marks: set[str] = field(default_factory=set)
-    others: list[str] = field(default_factory=list)
+    marks: set[str] = field(default_factory=set)  # of "no", "only", "each", "most", "fewest", those that are said of it
+    others: list[str] = field(default_factory=list)  # further values, of which any may be meant ("Ann or Bob")
 
     @property
     def value(self) -> str | tuple[str, ...]:
@@ -376,11 +342,8 @@ class Mention:
 
 
 def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon, *, guess: bool) -> list[Mention]:
-    """Return the mentions of a parsed request, in order.
-
-    :param doc: spaCy's parse of the masked request.
-    :param guess: whether what looks like a name or a topic is one, where the names of the data are not known.
-    """
+    """Return the mentions of a parsed request, in order. ``doc`` is spaCy's parse of the masked request; ``guess`` says
+    whether what looks like a name or a topic is one, where the names of the data are not known."""
     found = [_value(value, doc, words) for value in values if value.kind != "steps"]
     taken = {at for each in found for at in each.tokens}
     verb = next((token for token in doc if token.lower_ not in WORDS["before"]), doc[0])
@@ -511,10 +474,8 @@ def _is_no_noun(token: Any, size: int) -> bool:
 
 
 def _ordinals(doc: Any, mentions: Sequence[Mention], *, several: bool) -> None:
-    """ "the second mail", "the last three mails", "my next meeting".
-
-    :param several: whether the domain has ordinals of several, and the next one from now on.
-    """
+    """Find "the second mail", "the last three mails", "my next meeting"; ``several`` says whether the domain has
+    ordinals of several, and the next one from now on."""
     nouns = [each for each in mentions if each.kind == "noun"]
     taken = {at for each in mentions for at in each.tokens}
     for token in doc:

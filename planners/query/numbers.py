@@ -10,8 +10,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _SMALL = {word: value for value, word in enumerate(["zero", *_ONES, *_TEENS])}
 _SMALL |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9}
-NUMBER_WORDS = frozenset({*_SMALL, *_SCALES})
-"""The single words of numbers."""
+NUMBER_WORDS = frozenset({*_SMALL, *_SCALES})  # the single words of numbers
 _FIRST_ONES = "first second third fourth fifth sixth seventh eighth ninth".split()
 _FIRST_TEENS = (
     "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split()
@@ -26,13 +25,12 @@ _BELOW_MILLION = rf"(?:(?:a|{_BELOW_1000}) thousand(?:,?(?: and)? {_BELOW_1000})
 _BELOW_BILLION = rf"(?:(?:a|{_BELOW_1000}) million(?:,?(?: and)? {_BELOW_MILLION})?|{_BELOW_MILLION})"
 _DIGITS = r"[-−]?[0-9](?:,?[0-9]){0,14}(?:\.[0-9]{1,15})?"
 _BEGINS = r"(?<!\w)(?<!\w-)"
+# A number with a word in it, as a regular expression for lower case, without groups
 WORDED_NUMBER = (
     rf"{_BEGINS}(?:zero|half a dozen|(?:a|{_BELOW_100}) dozen|{_DIGITS} (?:{'|'.join(_SCALES)})"
     rf"|(?:a|{_BELOW_1000}) billion(?:,?(?: and)? {_BELOW_BILLION})?|{_BELOW_BILLION})(?!-?\w)"
 )
-"""A number with a word in it, as a regular expression for lower case, without groups."""
-NUMBER = rf"(?:{WORDED_NUMBER}|{_BEGINS}{_DIGITS}(?!\w|[-.,]\d))"
-"""Any number, likewise."""
+NUMBER = rf"(?:{WORDED_NUMBER}|{_BEGINS}{_DIGITS}(?!\w|[-.,]\d))"  # any number, likewise
 
 
 def number_of(text: str) -> float | None:

@@ -20,8 +20,7 @@ from planners.query.domain import Domain
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Scalar: TypeAlias = str | int | float | bool
-MAX_VARS = 24
-"""The most variables of a graph."""
+MAX_VARS = 24  # the most variables of a graph
 _MAX_CONSTRAINTS = 64
 _MAX_CHARS = 1_000
 _REQUESTS = Path(__file__).parent / "requests"
@@ -161,15 +160,11 @@ def words_of(constraint: Constraint) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """A graph without faults under its domain.
-
-    :param notes: what was assumed or left out, and how each date was read; one sentence each.
-    :param left_out: of these, what names or narrows something and is not in the graph.
-    """
+    """A graph without faults under its domain."""
 
     graph: QueryGraph
-    notes: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was assumed or left out, and how each date was read; one sentence each
+    left_out: tuple[str, ...] = ()  # of these, what names or narrows something and is not in the graph
 
 
 class Parser(Protocol):

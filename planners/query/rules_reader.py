@@ -59,10 +59,8 @@ class RulesParser:
     def parse(
         self, request: str, domain: Domain, today: date, *, best_effort: bool = False, names: FindNames | None = None
     ) -> ParsedRequest:
-        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`.
-
-        :param names: looks up texts that may be names in the data; without it names are what looks like one.
-        """
+        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`. ``names`` looks up texts that
+        may be names in the data; without it names are what looks like one."""
         text = unicodedata.normalize("NFC", request_text(request))
         if id(domain) not in self._lexicons:
             self._lexicons[id(domain)] = (domain, lexicon(domain))  # with the domain, whose id is then of no other
@@ -151,10 +149,8 @@ class _Writer:
         return None
 
     def graph(self, hops: int = 1) -> QueryGraph:
-        """Return the graph.
-
-        :param hops: so many steps may be taken along an edge whose ends are of one type.
-        :raises InvalidArgumentError: when nothing that the domain knows is mentioned, or what is said cannot stand in a graph.
+        """Return the graph, in which ``hops`` steps may be taken along an edge whose ends are of one type. Raises
+        InvalidArgumentError when nothing that the domain knows is mentioned, or what is said cannot stand in a graph.
         """
         links = self.links
         # What a noun implied is what the request mentions after all, where both are at the other end of one edge.
@@ -258,10 +254,8 @@ class _Writer:
                     each.filters.append(("value", "<", "tomorrow"))
 
     def _attach(self, mention: Mention, returned: Mention, *, through: bool) -> None:
-        """Join a part that no phrase joined to the rest, at the nearest pair of mentions that an edge allows.
-
-        :param through: whether an entity that the request does not mention may stand between them.
-        """
+        """Join a part that no phrase joined to the rest, at the nearest pair of mentions that an edge allows;
+        ``through`` says whether an entity that the request does not mention may stand between them."""
         links = self.links
         part, rest = links.reached(mention), links.reached(returned)
         pairs = sorted(product(part, rest), key=lambda pair: (abs(pair[0].at - pair[1].at), pair[0].at < pair[1].at))

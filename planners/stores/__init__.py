@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GRAPH_ADDRESSES", "READABLE_ADDRESSES", "open_graph", "open_readable"]
 
-GRAPH_ADDRESSES = ("memory", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf")
-"""What addresses of tasks' graphs look like."""
+GRAPH_ADDRESSES = ("memory", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf")  # what addresses of tasks' graphs look like
+# What addresses of graphs that are only read look like
 READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "neo4j:bolt://USER:PASSWORD@HOST:PORT")
-"""What addresses of graphs that are only read look like."""
 
 
 @contextlib.asynccontextmanager

@@ -24,12 +24,11 @@ from planners.stores.property_graph import Operation, PropertyRows, QueryLimits,
 from planners.stores.statements import allowed_cypher, quoted_name
 
 _LIMITS = QueryLimits()
+# Seconds for all operations of one call: several times what 522 nodes, the paper's largest graph, take at once; chosen
 _WRITE_S = 30.0
-"""Seconds for all operations of one call: chosen as several times what 522 nodes, the paper's largest graph, take at once."""
-_GRACE_S = 5.0
-"""Seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds."""
+_GRACE_S = 5.0  # seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds
+# Classes of Neo4j's error codes that a statement causes, and that its writer can correct; found in its list of codes
 _OF_STATEMENTS = frozenset({"Statement", "Schema", "Transaction", "Procedure"})
-"""Classes of Neo4j's error codes that a statement causes, and that its writer can correct; found in its list of codes."""
 
 
 @contextlib.asynccontextmanager
@@ -49,12 +48,9 @@ async def _opened_driver(url: str, feature: str) -> AsyncIterator[tuple[Any, Bol
 
 @contextlib.asynccontextmanager
 async def _transaction(driver: Any, place: BoltAddress, mode: str, seconds: float) -> AsyncIterator[Any]:
-    """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds, whose answer is awaited a
-    little longer.
-
-    :raises StatementError: for each error that a statement causes, and when it takes too long.
-    :raises StorageError: for each other error of the driver.
-    """
+    """Run a transaction: committed at the end, rolled back by an error, ended by the server after so many seconds,
+    whose answer is awaited a little longer. An error that a statement causes, or a time that is over, is a
+    StatementError, each other error of the driver a StorageError."""
     from neo4j.exceptions import Neo4jError
 
     problem, remedy = f"the statement takes longer than {seconds:g} s", "Ask for less, or join fewer patterns"
@@ -80,10 +76,8 @@ async def _transaction(driver: Any, place: BoltAddress, mode: str, seconds: floa
 
 
 def _json(value: Any, *, with_ids: bool = False) -> Any:
-    """Return a value of the driver as a JSON value, times as ISO 8601 and what is no JSON value as text.
-
-    :param with_ids: whether nodes and relationships have identities.
-    """
+    """Return a value of the driver as a JSON value, times as ISO 8601 and what is no JSON value as text; ``with_ids``
+    says whether nodes and relationships have identities."""
     from neo4j.graph import Node, Path, Relationship
 
     if isinstance(value, Node | Relationship):
@@ -131,13 +125,9 @@ async def _rows(
 
 @contextlib.asynccontextmanager
 async def open_bolt_graph(url: str) -> AsyncIterator[BoltGraph]:
-    """Open a graph in a database that is empty, for one task at a time; it is cleared at the end.
-
-    :param url: ``bolt://user:password@host:port/database``; errors never show the password.
-    :raises InvalidArgumentError: when it is no such address.
-    :raises MissingExtraError: when the driver is not installed.
-    :raises StorageError: when the server cannot be reached, or the database is not empty.
-    """
+    """Open a graph in a database that is empty, for one task at a time; it is cleared at the end. The address is
+    ``bolt://user:password@host:port/database``; errors never show the password. Raises MissingExtraError without the
+    driver, StorageError when the server cannot be reached, or the database is not empty."""
     async with _opened_driver(url, "graphs of tasks in Neo4j") as (driver, place):
         graph = BoltGraph(driver, place)
         await graph.apply(())  # the check that it is empty
@@ -149,10 +139,8 @@ async def open_bolt_graph(url: str) -> AsyncIterator[BoltGraph]:
 
 
 class BoltGraph(graphs.RowsGraph):
-    """A graph in a database of its own. :func:`open_bolt_graph` makes it.
-
-    Operations change its rows, and the difference is written; each call is one transaction.
-    """
+    """A graph in a database of its own. :func:`open_bolt_graph` makes it. Operations change its rows, and the
+    difference is written; each call is one transaction."""
 
     language: graphs.Language = "cypher"
 
@@ -231,13 +219,9 @@ def _lists(properties: Mapping[str, Value]) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def open_bolt_reader(url: str) -> AsyncIterator[BoltReader]:
-    """Open a database that exists: it is somebody's, and nothing is marked or held.
-
-    :param url: ``bolt://user:password@host:port/database``; errors never show the password.
-    :raises InvalidArgumentError: when it is no such address.
-    :raises MissingExtraError: when the driver is not installed.
-    :raises StorageError: when the server cannot be reached.
-    """
+    """Open a database that exists: it is somebody's, and nothing is marked or held. The address is
+    ``bolt://user:password@host:port/database``; errors never show the password. Raises MissingExtraError without the
+    driver, StorageError when the server cannot be reached."""
     async with _opened_driver(url, "graphs in Neo4j") as (driver, place):
         yield BoltReader(driver, place)
 
@@ -274,11 +258,11 @@ _KEYS = (
     "SHOW CONSTRAINTS YIELD type, labelsOrTypes, properties WHERE type IN ['UNIQUENESS', 'NODE_KEY'] "
     "RETURN labelsOrTypes[0], properties"
 )
+# Names of types that Neo4j's own procedures give, without ``Array``; others have no operator
 _TYPES: Mapping[str, schemas.PropertyType] = {
     **{"String": "string", "Long": "integer", "Double": "number", "Boolean": "boolean"},
     **dict.fromkeys(("Date", "DateTime", "LocalDateTime"), "date"),
 }
-"""Names of types that Neo4j's own procedures give, without ``Array``; others have no operator."""
 
 
 async def _schema(graph: BoltReader) -> GraphSchema:
@@ -312,8 +296,8 @@ async def _schema(graph: BoltReader) -> GraphSchema:
 
 
 def _properties(found: Mapping[str, set[str]]) -> tuple[schemas.PropertyKey, ...]:
-    """Return the properties with types of operators; those of others (points, durations) are left out. Of several types of values the
-    one that holds them all counts."""
+    """Return the properties with types of operators; those of others (points, durations) are left out. Of several types
+    of values the one that holds them all counts."""
     typed: list[schemas.PropertyKey] = []
     for name, types in sorted(found.items()):
         kinds: set[schemas.PropertyType | None] = {

@@ -23,15 +23,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-_LINE_BYTES = 64 * 2**20
-"""Of an answer: more than the script writes."""
+_LINE_BYTES = 64 * 2**20  # of an answer: more than the script writes
 
 
 class EngineEndedError(Exception):
-    """The process has ended, or does not write answers any more; it is gone when this is raised.
-
-    :param signal_name: of the signal that ended it: ``SIGSEGV``; empty: none did.
-    """
+    """The process has ended, or does not write answers any more; it is gone when this is raised. ``signal_name`` is
+    that of the signal that ended it (``SIGSEGV``), empty where none did."""
 
     def __init__(self, signal_name: str) -> None:
         super().__init__(signal_name)
@@ -71,12 +68,9 @@ class EngineProcess:
         return self._process.returncode is not None
 
     async def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request, and return its answer. One request at a time.
-
-        :raises EngineEndedError: when the process ends before it has answered.
-        :raises TimeoutError: when it takes longer; the process is then ended, and so it is where the caller is cancelled:
-            an answer to nobody would be left in the pipe.
-        """
+        """Send a request, and return its answer, one request at a time. Raises EngineEndedError when the process ends
+        before it has answered, TimeoutError when it takes longer. The process is then ended, and so it is where the
+        caller is cancelled: an answer to nobody would be left in the pipe."""
         if self._process.stdin is None or self._process.stdout is None:
             raise EngineEndedError("")
         try:
@@ -106,12 +100,12 @@ class EngineProcess:
 
 # --- In the process -------------------------------------------------------------------------------------------------------------------
 
+# Address space beyond what the open database has reserved, in which its buffers (1 GiB) stand: a query that filled them
+# took 1.1 GiB
 _LADYBUG_BYTES = 2 * 2**30
-"""Address space beyond what the open database has reserved, in which its buffers (1 GiB) stand: a query that filled them took 1.1 GiB."""
-_PART_CHARACTERS = 4 * 2**20
-"""Of one line of an answer of Ladybug, beyond its last rows."""
+_PART_CHARACTERS = 4 * 2**20  # of one line of an answer of Ladybug, beyond its last rows
+# Nodes that are looked up by their offsets at once: the time of a lookup grows with the product of nodes and list
 _LIST_OFFSETS = 200
-"""Nodes that are looked up by their offsets at once: the time of a lookup grows with the product of nodes and list."""
 _CHUNK_ROWS = 100
 _Place: TypeAlias = tuple[int, int]
 
@@ -131,8 +125,8 @@ class _Ladybug:
         self._result: Any = None
 
     def answer(self, request: dict[str, Any]) -> str:
-        """Open the database, start a query, or go on with it: rows, up to a number of characters; ``next`` says that there are others, ``cut``
-        that there are more than may be given."""
+        """Open the database, start a query, or go on with it: rows, up to a number of characters; ``next`` says that
+        there are others, ``cut`` that there are more than may be given."""
         if request["do"] == "open":
             self._open(request)
             return "{}"
@@ -173,11 +167,10 @@ class _Ladybug:
 
 
 class _Identities:
-    """Nodes and relationships as readers see them: the id of a node is its label and primary key, ``Person:k1``.
-
-    The engine names ends of relationships by table and offset; their keys are read, unless their nodes stand in the same rows. In a
-    path it gives wrong values where tables have a column of one name and different types: then no path is given.
-    """
+    """Nodes and relationships as readers see them: the id of a node is its label and primary key, ``Person:k1``. The
+    engine names ends of relationships by table and offset; their keys are read, unless their nodes stand in the same
+    rows. In a path it gives wrong values where tables have a column of one name and different types: then no path is
+    given."""
 
     def __init__(self, database: Any) -> None:
         import ladybug

@@ -10,11 +10,11 @@ from typing import Any, Literal, Protocol, TypeAlias
 from ontology.json_values import canonical_text
 from planners.stores.property_graph import QueryLimits, QueryRows, Value
 
+# Which Cypher: that of Ladybug, whose paths are walks, or that of Neo4j, whose paths are trails
 CypherDialect: TypeAlias = Literal["ladybug", "bolt"]
-"""Which Cypher: that of Ladybug, whose paths are walks, or that of Neo4j, whose paths are trails."""
 PropertyType: TypeAlias = Literal["string", "integer", "number", "boolean", "date", "list"]
+# Of queries about types, which give few rows, on graphs tenfold the largest of ours
 _OWN_LIMITS = QueryLimits(rows=1_000_000, seconds=300.0)
-"""Of queries about types, which give few rows, on graphs tenfold the largest of ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +27,10 @@ class PropertyKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeType:
-    """A type of nodes, by its label in the engine.
-
-    :param key: the property that identifies a node of the type; empty where the engine's own identity must do.
-    """
+    """A type of nodes, by its label in the engine."""
 
     name: str
-    key: str = ""
+    key: str = ""  # the property that identifies a node of the type; empty where the engine's own identity must do
     properties: tuple[PropertyKey, ...] = ()
 
 
@@ -101,8 +98,5 @@ class ReadableGraph(Protocol):
 
 
 async def read_rows_of(graph: ReadableGraph, text: str) -> Sequence[Sequence[Any]]:
-    """Return all rows of a query that the project itself asks.
-
-    :raises StatementError: when it fails or takes too long.
-    """
+    """Return all rows of a query that the project itself asks; a StatementError when it fails or takes too long."""
     return (await graph.read(text, None, _OWN_LIMITS)).rows

@@ -37,21 +37,19 @@ from planners.stores.statements import quoted_name, quoted_text
 
 V = TypeVar("V")
 _LIMITS = QueryLimits()
-_PROCESSES = 4
-"""At once: as many as the agent runs invocations at the same time; each takes at most 1 GiB of buffers."""
-_BUFFER_BYTES = 1 << 30
-"""Memory of pages at most, taken as it is used: the default is most of the memory there is."""
+_PROCESSES = 4  # at once: as many as the agent runs invocations at the same time; each takes at most 1 GiB of buffers
+_BUFFER_BYTES = 1 << 30  # memory of pages at most, taken as it is used: the default is most of the memory there is
+# Address space of a database, a power of two: the default, 8 TiB, containers with a limit of address space refuse
 _DATABASE_BYTES = 1 << 36
-"""Address space of a database, a power of two: the default, 8 TiB, containers with a limit of address space refuse."""
-_OWN_S = 60.0
-"""Seconds for a request that runs no query of a caller; a part of an answer takes under a second."""
+_OWN_S = 60.0  # seconds for a request that runs no query of a caller; a part of an answer takes under a second
+# Seconds that a query may go on after its limit, until its process is ended: the engine looks at its clock now and then
 _GRACE_S = 3.0
-"""Seconds that a query may go on after its limit, until the process is ended: the engine looks at its clock between operators."""
+# A parameter; or what may have a dollar inside and is none: texts, quoted names, comments
 _PARAMETER = re.compile(
     r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*` | //[^\n]* | /\*.*?\*/ | \$(?P<name>\w+)""",
     re.DOTALL | re.VERBOSE,
 )
-"""A parameter; or what may have a dollar inside and is none: texts, quoted names, comments."""
+# Patterns of the names of Ladybug's types; others (maps, blobs) have no operator
 _TYPES: Sequence[tuple[str, schemas.PropertyType]] = (
     (r".*\]", "list"),
     (r"U?INT\d+|SERIAL", "integer"),
@@ -60,7 +58,6 @@ _TYPES: Sequence[tuple[str, schemas.PropertyType]] = (
     (r"STRING|UUID", "string"),
     (r"BOOL", "boolean"),
 )
-"""Patterns of the names of Ladybug's types; others (maps, blobs) have no operator."""
 
 
 def check_ladybug(feature: str) -> None:
@@ -70,12 +67,10 @@ def check_ladybug(feature: str) -> None:
 
 
 def with_whole_numbers(text: str, parameters: Mapping[str, V]) -> tuple[str, dict[str, V]]:
-    """Return a statement with its whole numbers in it, and the other parameters.
-
-    Ladybug 0.22 skips parts of a table whose range a condition rules out, but only where the condition compares with a number that stands
-    in the statement: with a parameter it reads the whole table, three times as long on 42,000 nodes. A whole number that is not negative is
-    digits alone. All other values stay bound.
-    """
+    """Return a statement with its whole numbers in it, and the other parameters. Ladybug 0.22 skips parts of a table
+    whose range a condition rules out, but only where the condition compares with a number that stands in the statement:
+    with a parameter it reads the whole table, three times as long on 42,000 nodes. A whole number that is not negative
+    is digits alone. All other values stay bound."""
     numbers = {name: str(value) for name, value in parameters.items() if type(value) is int and value in range(2**63)}
     written = _PARAMETER.sub(lambda found: numbers.get(found["name"] or "", found[0]), text) if numbers else text
     return written, {name: value for name, value in parameters.items() if name not in numbers}
@@ -220,49 +215,43 @@ def _properties(columns: Sequence[Sequence[str]]) -> tuple[schemas.PropertyKey, 
 
 # --- Building files -----------------------------------------------------------------------------------------------------------------
 
+# Of the values of a column; None is no value, and a date is a date or text like 2021-03-14. There are no lists:
+# Ladybug's COPY has no way to write a comma in a member.
 ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"]
-"""Of the values of a column; None is no value, and a date is a date or text like 2021-03-14. There are no lists: Ladybug's COPY
-has no way to write a comma in a member."""
-_LAYOUT = "4"
-"""Of loaded files: part of their names; it changes with what this module makes of the same bytes."""
+_LAYOUT = "4"  # of loaded files: part of their names; it changes with what this module makes of the same bytes
 _ENGINE_TYPES = {"string": "STRING", "integer": "INT64", "number": "DOUBLE", "boolean": "BOOL", "date": "DATE"}
 _FILE_TYPES: Mapping[str, ColumnType] = {
     **dict.fromkeys(("int", "integer", "long"), "integer"),
     **dict.fromkeys(("float", "double", "number"), "number"),
     **{"string": "string", "boolean": "boolean", "date": "date"},
 }
+# Not parallel: Ladybug then takes a line break in a value for the end of its row
 _COPY = """auto_detect=false, header={header}, parallel=false, delim=',', quote='"', escape='"'"""
-"""Not parallel: Ladybug then takes a line break in a value for the end of its row."""
 _LOADING: dict[str, Lock] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTable:
-    """The nodes of one type.
-
-    :param columns: names and types of the properties.
-    :param key: the column that identifies a node, a string or an integer.
-    :param rows: values in the order of the columns; ``file``: a CSV file with them, and a header, in their place.
-    """
+    """The nodes of one type."""
 
     type: str
-    columns: tuple[tuple[str, ColumnType], ...]
-    key: str
+    columns: tuple[tuple[str, ColumnType], ...]  # names and types of the properties
+    key: str  # the column that identifies a node, a string or an integer
+    # values in the order of the columns; ``file``: a CSV file with them, and a header, in their place
     rows: Iterable[Sequence[object]] = ()
     file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipTable:
-    """Relationships of one type between two types of nodes. Tables of one type have the same columns.
-
-    :param rows: key of the source, key of the target, values in the order of the columns; ``file``: a CSV file with them, and a header.
-    """
+    """Relationships of one type between two types of nodes. Tables of one type have the same columns."""
 
     type: str
     source_type: str
     target_type: str
     columns: tuple[tuple[str, ColumnType], ...] = ()
+    # key of the source, key of the target, values in the order of the columns; ``file``: a CSV file with them, and a
+    # header
     rows: Iterable[Sequence[object]] = ()
     file: Path | None = None
 
@@ -271,11 +260,8 @@ _Table: TypeAlias = NodeTable | RelationshipTable
 
 
 def loaded_folder(source: Path, cache: Path) -> Path:
-    """Return the Ladybug file that a folder of CSV files was loaded into: once for each content.
-
-    :raises DocumentError: when a file to be loaded is at fault.
-    :raises StorageError: when it cannot be read or loaded.
-    """
+    """Return the Ladybug file that a folder of CSV files was loaded into: once for each content. Raises DocumentError
+    when a file to be loaded is at fault, StorageError when it cannot be read or loaded."""
     if not source.is_dir():
         raise StorageError("there is no such folder", subject=str(source), remedy="Check the path")
     digest = hashlib.sha256(f"csv {_LAYOUT}".encode())
@@ -362,8 +348,8 @@ def _column_texts(table: _Table) -> list[str]:
 
 
 def _copy(connection: Any, tables: Sequence[_Table], database: Path, ends: str) -> None:
-    """Fill a table of the engine by one COPY: a second one into the same made it crash. Files of a user are read over a link, since COPY
-    takes ``*`` and ``[`` in a path for patterns."""
+    """Fill a table of the engine by one COPY: a second one into the same made it crash. Files of a user are read over a
+    link, since COPY takes ``*`` and ``[`` in a path for patterns."""
     files: list[Path] = []
     for table in tables:
         file = database.with_name(f"{len(files)}.csv")

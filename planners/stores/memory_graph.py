@@ -13,8 +13,9 @@ from planners.stores import property_graph as graphs
 from planners.stores.property_graph import GraphState, QueryLimits, QueryRows
 
 _LIMITS = QueryLimits()
-_ERROR_CHARACTERS = 1_000
-"""Of a traceback that a model is told: its last lines say what failed and where."""
+_ERROR_CHARACTERS = 1_000  # of a traceback that a model is told: its last lines say what failed and where
+# Reads a request from stdin and writes one JSON object. The time of the code begins here, when the interpreter stands;
+# code that disarms its timer, or catches what it raises, ends at the sandbox's own limit.
 _PROGRAM = """\
 import json, os, signal, sys, traceback
 import networkx as nx
@@ -53,19 +54,13 @@ out.write(text)
 out.flush()
 os._exit(0)  # taking the interpreter down would take longer than most code
 """
-"""Reads a request from stdin and writes one JSON object. The time of the code begins here, when the interpreter stands; code that disarms
-its timer, or catches what it raises, ends at the sandbox's own limit."""
 
 
 class MemoryGraph(graphs.RowsGraph):
-    """A graph in this process. Code of a model runs in the sandbox, on a copy.
-
-    The code finds the graph as ``G``, a ``networkx.MultiDiGraph``: nodes with the attribute ``label`` and their properties,
-    edges with ``type`` and theirs (a property named ``label`` of a node, or ``type`` of an edge, has ``_`` appended). It sets ``result``.
-
-    :param sandbox: what runs code; without one, queries are refused.
-    :param state: what it holds at the beginning.
-    """
+    """A graph in this process, which begins with ``state``. Code of a model runs in the sandbox, on a copy; without a
+    sandbox, queries are refused. The code finds the graph as ``G``, a ``networkx.MultiDiGraph``: nodes with the
+    attribute ``label`` and their properties, edges with ``type`` and theirs (a property named ``label`` of a node, or
+    ``type`` of an edge, has ``_`` appended). It sets ``result``."""
 
     language: graphs.Language = "python"
 
@@ -75,9 +70,7 @@ class MemoryGraph(graphs.RowsGraph):
 
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """Run Python that sets ``result``: a value, a list of values, of rows or of dictionaries with equal keys.
-
-        Dictionaries with equal keys have these as columns, lists of one length numbers.
-        """
+        Dictionaries with equal keys have these as columns, lists of one length numbers."""
         if self._sandbox is None:
             raise StatementError("no sandbox runs Python for this graph", remedy="Open the graph with a sandbox")
         graphs.check_characters(text, "the code")

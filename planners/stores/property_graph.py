@@ -17,11 +17,10 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 from ontology.errors import StatementError
 
 Scalar: TypeAlias = str | int | float | bool
+# A value of a property: finite; the members of a tuple have one type. What has no value has no property.
 Value: TypeAlias = Scalar | tuple[Scalar, ...]
-"""A value of a property: finite; the members of a tuple have one type. What has no value has no property."""
 Properties: TypeAlias = Mapping[str, Value]
-Language: TypeAlias = Literal["cypher", "sparql", "python"]
-"""Of queries."""
+Language: TypeAlias = Literal["cypher", "sparql", "python"]  # of queries
 
 # Limits of one graph: some ten times what the largest graphs of the paper and of our tests have.
 MAX_TEXT = 1_000_000
@@ -99,8 +98,8 @@ class ReplaceGraph:
     state: GraphState = field(default_factory=GraphState)
 
 
+# All writes are typed: no text of a model is ever run as a write
 Operation: TypeAlias = InsertNode | MergeNode | MergeEdge | ReplaceGraph
-"""All writes are typed: no text of a model is ever run as a write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +120,8 @@ class QueryRows:
 
 
 class PropertyGraph(Protocol):
-    """One graph. Concurrent calls are allowed; each applies as a whole or not at all.
-
-    Each method raises StorageError when the engine cannot be reached.
-    """
+    """One graph. Concurrent calls are allowed; each applies as a whole or not at all. Each method raises StorageError
+    when the engine cannot be reached."""
 
     @property
     def language(self) -> Language:
@@ -132,17 +129,13 @@ class PropertyGraph(Protocol):
         ...
 
     async def apply(self, operations: Sequence[Operation]) -> None:
-        """Apply operations in their order: all, or none where one fails.
-
-        :raises StatementError: when an operation holds what stores do not keep.
-        """
+        """Apply operations in their order: all, or none where one fails. One that holds what stores do not keep raises
+        StatementError."""
         ...
 
     async def query(self, text: str, limits: QueryLimits = ...) -> QueryRows:
-        """Read. The graph is not changed, whatever the text says.
-
-        :raises StatementError: when the query is refused, fails, or takes too long.
-        """
+        """Read. The graph is not changed, whatever the text says. Raises StatementError when the query is refused,
+        fails, or takes too long."""
         ...
 
     async def state(self) -> GraphState:
@@ -151,10 +144,8 @@ class PropertyGraph(Protocol):
 
 
 def check_characters(text: str, what: str) -> None:
-    """Check that a text is one of Unicode: engines take no half of a character, and tell of their own insides where one comes.
-
-    :raises StatementError: when a character is none, or is NUL.
-    """
+    """Check that a text is one of Unicode: engines take no half of a character, and tell of their own insides where one
+    comes. Such a character, or NUL, raises StatementError."""
     if "\0" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
         problem = f"{what} holds a character that is none of Unicode text"
         raise StatementError(problem, subject=what, remedy="Leave it out")
@@ -172,10 +163,8 @@ def _checked_name(name: object, what: str) -> str:
 
 
 def checked_properties(properties: Mapping[str, object]) -> dict[str, Value]:
-    """Return properties in the order of their names, without those that are None: lists as tuples, -0.0 as 0.0.
-
-    :raises StatementError: when a name is none, or a value is no scalar or list of scalars of one type, or too large.
-    """
+    """Return properties in the order of their names, without those that are None: lists as tuples, -0.0 as 0.0. Raises
+    StatementError when a name is none, or a value is no scalar or list of scalars of one type, or too large."""
     return {
         _checked_name(name, "the name of a property"): _checked_value(value, name)
         for name, value in sorted(properties.items(), key=lambda item: str(item[0]))
@@ -335,10 +324,8 @@ def state_rows(state: GraphState) -> PropertyRows:
 
 
 def apply_typed(rows: PropertyRows, operations: Sequence[Operation]) -> PropertyRows:
-    """Return a graph after operations in their order; it shares rows with the one before.
-
-    :raises StatementError: when one holds what stores do not keep.
-    """
+    """Return a graph after operations in their order; it shares rows with the one before. An operation that holds what
+    stores do not keep raises StatementError."""
     after = replace(rows, nodes=dict(rows.nodes), edges=dict(rows.edges))
     for operation in operations:
         match operation:
@@ -386,13 +373,10 @@ class RowsGraph:
 
 
 def state_text(state: GraphState, *, longest: int | None = None) -> str:
-    """Return a state as text: nodes by label, then edges by type, one a line, their properties as JSON.
-
-    The ids join the lines of this text; they are no properties, and the engine does not know them. A line break in a value
-    is escaped. Characters that mean something in XML are not: a prompt fences or escapes the text.
-
-    :param longest: characters of one text value; of a longer one the beginning stands, and how long it is. None: all.
-    """
+    """Return a state as text: nodes by label, then edges by type, one a line, their properties as JSON. The ids join
+    the lines of this text; they are no properties, and the engine does not know them. A line break in a value is
+    escaped. Characters that mean something in XML are not: a prompt fences or escapes the text. Of a text value with
+    more than ``longest`` characters (None: all) the beginning stands, and how long it is."""
     if not state.nodes:
         return "The graph is empty."
 
@@ -439,11 +423,10 @@ class NoiseRemoval:
 
 
 def merge_duplicates(state: GraphState) -> NoiseRemoval:
-    """Merge nodes of one label with equal properties; the first in the order of the state stands for them.
-
-    Texts are equal but for case, spaces, and signs around them. Edges of the merged go to the one that stays; one that is then there
-    twice goes. What is merged wrongly is lost to the answer, a twin that stays costs a row: so texts that are only alike stay.
-    """
+    """Merge nodes of one label with equal properties; the first in the order of the state stands for them. Texts are
+    equal but for case, spaces, and signs around them. Edges of the merged go to the one that stays; one that is then
+    there twice goes. What is merged wrongly is lost to the answer, a twin that stays costs a row: so texts that are
+    only alike stay."""
     kept: dict[object, str] = {}
     merged: dict[str, str] = {}
 

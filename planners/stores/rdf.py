@@ -43,6 +43,7 @@ _FAULT_CHARACTERS = 1_000
 _PLACE = re.compile(r"^(?:SPARQL parse )?error at \d+:\d+: ")
 
 
+# Reads a request from stdin and writes one JSON object
 _PROGRAM = """\
 import itertools, json, signal, sys
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, RdfFormat, Store
@@ -71,7 +72,6 @@ except (SyntaxError, ValueError, RuntimeError, OSError) as error:
     answer = {"fault": str(error)}
 sys.stdout.write(json.dumps(answer))
 """
-"""Reads a request from stdin and writes one JSON object."""
 
 
 class RdfGraph(graphs.RowsGraph):

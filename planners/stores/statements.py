@@ -15,15 +15,13 @@ from typing import Literal
 from ontology.errors import StatementError
 from planners.stores.property_graph import check_characters
 
-MAX_STATEMENT = 50_000
-"""Characters of a statement: ten times the longest that our writers produced."""
+MAX_STATEMENT = 50_000  # characters of a statement: ten times the longest that our writers produced
+# Brackets in brackets, and NOT or signs in a row: the parsers of the engines recurse on them
 _MAX_DEPTH, _MAX_PREFIXES = 40, 20
-"""Brackets in brackets, and NOT or signs in a row: the parsers of the engines recurse on them."""
 _MAX_TOKENS = 10_000
-_MAX_ALTERNATIVES = 100
-"""Labels or types with ``|`` between them; words beyond are no names."""
+_MAX_ALTERNATIVES = 100  # labels or types with ``|`` between them; words beyond are no names
+# A bound of ``range``: a list of that length takes Ladybug 10 ms; one of 10⁹ members took all memory
 _MAX_RANGE = 100_000
-"""A bound of ``range``: a list of that length takes Ladybug 10 ms; one of 10⁹ members took all memory."""
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 TokenKind = Literal["word", "quoted", "string", "number", "parameter", "symbol"]
@@ -64,12 +62,12 @@ _WORDS = _STARTS | frozenset(
     """WHERE ORDER SKIP LIMIT UNION ALL AND AS ASC ASCENDING BY CASE CONTAINS COUNT DESC DESCENDING DISTINCT ELSE END ENDS EXISTS FALSE IN
     IS NOT NULL ON OR STARTS THEN TRUE WHEN XOR TRAIL ACYCLIC SHORTEST""".split()
 )
+# Words of statements that change the graph or its engine, or leave it. As labels, types and properties they are names.
 REFUSED = frozenset(
     """CREATE MERGE SET REMOVE DELETE DETACH ALTER ANALYZE ATTACH BEGIN CALL CHECKPOINT COMMENT COMMIT COPY CSV DETACHED DROP DUMP EXPLAIN
     EXPORT EXTENSION FINISH FOREACH FORCE GRANT DENY REVOKE IMPORT INSERT INSTALL LOAD MACRO PROFILE ROLLBACK SHOW START STOP TERMINATE
     UNINSTALL UPDATE USE YIELD""".split()
 )
-"""Words of statements that change the graph or its engine, or leave it. As labels, types and properties they are names."""
 _FUNCTIONS = frozenset(
     """count sum avg min max collect stdev stdevp percentilecont percentiledisc
     id label labels type nodes rels relationships length startnode endnode start_node end_node is_trail is_acyclic
@@ -160,10 +158,8 @@ def _tokens(text: str) -> list[StatementToken]:
 
 
 def allowed_cypher(text: str) -> str:
-    """Check a query, and return what may go to the engine: without comments and the closing semicolon.
-
-    :raises StatementError: when something is not on the list; the problem is written for whoever wrote the query.
-    """
+    """Check a query, and return what may go to the engine: without comments and the closing semicolon. Raises
+    StatementError when something is not on the list; the problem is written for whoever wrote the query."""
     tokens = _tokens(text)
     if tokens and tokens[-1].symbol(";"):
         del tokens[-1]

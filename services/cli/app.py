@@ -22,8 +22,9 @@ from ontology.redaction import RedactingFormatter
 from services.cli.console import plain, say, show_error, stdout, tell
 from services.threads import pin_threads
 
+# Command, with its option and the value of that where one is meant, without ``egotools`` → what to do in its place
 REMOVED: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("removed.yaml").read_text(encoding="utf-8"))
-"""Command, with its option and the value of that where one is meant, without ``egotools`` → what to do in its place."""
+# Group → command → where it is, and what it does. Modules are imported when their command is used.
 _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Build": {
         "build": ("build:build", "Read tool documents, build the tool graph, publish a snapshot."),
@@ -58,14 +59,13 @@ _COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "demo": ("demo:demo_app", "See all of it on the shipped company; demo company serves it."),
     },
 }
-"""Group → command → where it is, and what it does. Modules are imported when their command is used."""
+# Setting of a planner that ``--help`` shows → its option
 _SETTINGS = {
     "num_next_steps_decision": "--votes",
     "max_iterations": "--max-iterations",
     "max_seconds": "--max-seconds",
     "max_steps": "--steps",
 }
-"""Setting of a planner that ``--help`` shows → its option."""
 _USAGE_ERROR = typer.BadParameter.__mro__[1]  # typer exports no name of it
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 

@@ -282,8 +282,8 @@ def export(
     say(f"Wrote {written['nodes']:,} nodes and {written['edges']:,} edges to {plain(out)}")
 
 
+# The exit code when the snapshots differ. 1 and 2 are those of errors.
 DIFFERENT = 17
-"""The exit code when the snapshots differ. 1 and 2 are those of errors."""
 _KNOWN = 10
 
 
@@ -347,8 +347,8 @@ def _open(name: str, store: Path) -> Snapshot:
     return open_snapshot(store / SNAPSHOTS / found[0])
 
 
+# Key at the left margin of a YAML file that neither is a sources file nor an overlay → what the file is
 _KEYS = {"entity_types": "ontology", "predicates": "ontology", "rules": "server", "catalogs": "server"}
-"""Key at the left margin of a YAML file that neither is a sources file nor an overlay → what the file is."""
 
 
 def validate(

@@ -94,9 +94,8 @@ def show_event(told: Mapping[str, Any], without: Collection[str] = ()) -> None:
 
 
 def show_result(result: Mapping[str, Any], most: int = 20, title: str = "") -> None:
-    """Print what a command found, as JSON values, for a person: a fact or an object a line, at most so many of a list, and nothing of what is
-    empty.
-    """
+    """Print what a command found, as JSON values, for a person: a fact or an object a line, at most so many of a list,
+    and nothing of what is empty."""
     for key, value in result.items():
         name = f"{title} {key.replace('_', ' ')}".strip()
         if isinstance(value, Mapping):
@@ -149,10 +148,8 @@ def whole_words(text: str, width: float, first: str, other: str) -> list[str]:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table: its columns side by side where they fit, else a line for each row. No word, and so no id, is broken.
-
-    Every value is plain text: documents bring brackets and colons of their own.
-    """
+    """Print a table: its columns side by side where they fit, else a line for each row. No word, and so no id, is
+    broken. Every value is plain text: documents bring brackets and colons of their own."""
     shown = [[", ".join(printable(str(value)).split("\n")).strip() for value in row] for row in (columns, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
     fits = sum(widths) + 2 * len(widths) - 2 <= line_width()
@@ -167,10 +164,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
 
 
 class ProgressDisplay:
-    """The progress of a job on the error channel: one bar on a terminal; elsewhere a line every ten seconds, and none beside JSON.
-
-    It is a context manager, and the job's :data:`ontology.reporting.Progress`.
-    """
+    """The progress of a job on the error channel: one bar on a terminal; elsewhere a line every ten seconds, and none
+    beside JSON. It is a context manager, and the job's :data:`ontology.reporting.Progress`."""
 
     def __init__(self, *, as_json: bool = False) -> None:
         quiet = not stderr.is_interactive

@@ -60,14 +60,11 @@ def command_error(error: ClientError, address: str = "") -> EgotoolsError:
 def command(
     app: typer.Typer, name: str | None = None, *, names: Mapping[str, str] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function as a command of a typer application.
-
-    A parameter whose type is a dataclass is replaced by an option for each field. A field without an option of its own gets one
-    from its name and the words of the docstring; ``--help-all`` shows it. An error of egotools or of its client ends the command
-    with its exit code, and is shown as JSON where the parameter ``as_json`` is true.
-
-    :param names: field → its option, where that has another name or is shown by ``--help``.
-    """
+    """Register a function as a command of a typer application. A parameter whose type is a dataclass is replaced by an
+    option for each field. A field without an option of its own gets one from its name and the words of the docstring;
+    ``--help-all`` shows it. ``names`` has the options that have another name or are shown by ``--help``. An error of
+    egotools or of its client ends the command with its exit code, and is shown as JSON where the parameter ``as_json``
+    is true."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
@@ -213,10 +210,8 @@ def confirmed(text: str, question: str) -> bool:
 
 
 def check_known(snapshot: Snapshot, tool_ids: Iterable[str]) -> None:
-    """Check that a snapshot has these tools.
-
-    :raises NotFoundError: naming the first that it does not have, with those of nearly the same id.
-    """
+    """Check that a snapshot has these tools; the NotFoundError names the first that it does not have, with those of
+    nearly the same id."""
     for tool_id in tool_ids:
         if snapshot.find_node(f"tool:{tool_id}") is None:
             ids = {known.casefold(): known for known in map(snapshot.tool_id, range(snapshot.tool_count))}
@@ -226,11 +221,9 @@ def check_known(snapshot: Snapshot, tool_ids: Iterable[str]) -> None:
 
 
 def read_references(texts: Sequence[str], option: str, *, in_text: bool = False) -> dict[str, str]:
-    """Return the map from name to value, from ``NAME=${VAR}`` and ``NAME=@FILE``.
-
-    :param in_text: whether the word of a scheme may stand beside references, as in ``Authorization=Bearer ${TOKEN}``.
-    :raises InvalidArgumentError: for a value that is written out (which is not repeated), and for one that is not there.
-    """
+    """Return the map from name to value, from ``NAME=${VAR}`` and ``NAME=@FILE``; with ``in_text`` the word of a scheme
+    may stand beside references, as in ``Authorization=Bearer ${TOKEN}``. Raises InvalidArgumentError for a value that
+    is written out (which is not repeated), and for one that is not there."""
     found = {}
     for text in texts:
         name, separator, reference = text.partition("=")
@@ -266,9 +259,8 @@ def read_references(texts: Sequence[str], option: str, *, in_text: bool = False)
 
 
 def refuse_unused(call: Call, namespace: str, keys: Iterable[str]) -> None:
-    """Refuse a credential, by the key of its scheme, that a call has no place for, listing those it has; a key may begin with the namespace
-    of the tool.
-    """
+    """Refuse a credential, by the key of its scheme, that a call has no place for, listing those it has; a key may
+    begin with the namespace of the tool."""
     known = {scheme.key.partition("@")[0] for alternative in call.security for scheme in alternative.schemes}
     unused = sorted({key.partition("@")[0].removeprefix(f"{namespace}.") for key in keys} - known)
     if not unused:
@@ -303,12 +295,9 @@ class CallOptions:
     timeout_s: Annotated[float, Rare(min=0.1, help="Seconds for a call of a tool.")] = 30.0
 
     def access(self, own_modules: Sequence[str] = (), *, yes: bool = False) -> ToolAccess:
-        """Return what they allow. Modules are found in the present folder too, as ``python -m`` finds them.
-
-        :param own_modules: whose functions may be called without being named.
-        :param yes: whether calls that no rule of the policy names are confirmed already.
-        :raises InvalidArgumentError: for a text in another form, and a policy with faults.
-        """
+        """Return what they allow. Modules are found in the present folder too, as ``python -m`` finds them; functions
+        of ``own_modules`` may be called without being named. ``yes`` says that calls that no rule of the policy names
+        are confirmed already. A text in another form, and a policy with faults, raise InvalidArgumentError."""
         from egotools.calling.mcp_invoker import McpAddress
         from planners.calls.tool_access import CallPolicy, ToolAccess, read_policy
 
@@ -336,8 +325,7 @@ class CallOptions:
         )
 
 
-NO_CALL_OPTIONS = CallOptions()
-"""None of them given."""
+NO_CALL_OPTIONS = CallOptions()  # none of them given
 
 
 def _named(texts: Sequence[str], option: str, starts: tuple[str, ...]) -> dict[str, str]:

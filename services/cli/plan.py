@@ -332,8 +332,8 @@ def _show(plan: ToolPlan) -> None:
     show_doubts(plan)
 
 
+# Modules of Python whose functions a shipped domain calls
 DOMAIN_MODULES = {"personal": ("planners.personal.personal_tools",)}
-"""Modules of Python whose functions a shipped domain calls."""
 _MOST_ROWS, _MOST_CHARS = 50, 80
 _PARSING = ThreadPoolExecutor(2, "parse")  # their own, so that a long sentence keeps nothing else of the server waiting
 

@@ -57,6 +57,7 @@ _Observe: TypeAlias = Callable[["KgotEvent"], None]
 _Ended: TypeAlias = "tuple[KgotRun, RunAccount]"
 _HIDDEN = frozenset(("ModelAsked", "Ended"))  # events that say nothing to a person
 _NO_PLAN = SolvePlan()
+# What a run must agree in → its option, where that has another name
 _OPTIONS = {
     "files": "--file",
     "language": "--graph",
@@ -64,7 +65,6 @@ _OPTIONS = {
     "num_next_steps_decision": "--votes",
     "question": "the question",
 }
-"""What a run must agree in → its option, where that has another name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, MissingExtraError, NotReadyError
 
+# The variable that says how long a node and a command live without the head. Ray's default, a minute or so, ends them.
 RECONNECT = "RAY_gcs_rpc_server_reconnect_timeout_s"
-"""The variable that says how long a node and a command live without the head. Ray's default, about a minute, ends all of them."""
 
 _RECONNECT_S = "86400"
 _PLACES = ("local", "ray")
@@ -109,9 +109,8 @@ _TASK_RETRIES = 3  # of a call whose worker dies; it goes on with the journal of
 def each_on_ray(
     function: Callable[..., R], items: Sequence[T], *shared: Any, at_once: int
 ) -> Iterator[tuple[T, R | EgotoolsError]]:
-    """Yield each item with what the function, of a module that every node has, returns for it and the shared arguments, in the order in
-    which they end; ``at_once`` calls at the same time. NotReadyError when no cluster answers.
-    """
+    """Yield each item with what the function, of a module that every node has, returns for it and the shared arguments,
+    in the order in which they end; ``at_once`` calls at the same time. NotReadyError when no cluster answers."""
     ray = connected()
     from ray.exceptions import RayError
 

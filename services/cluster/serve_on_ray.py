@@ -29,14 +29,13 @@ _LOOK_S, _ANSWER_S, _END_S = 1.0, 5.0, 10.0
 _STEADY_S = 60.0  # after which a server that ends is started again at once
 _BACKOFF = RetryPolicy()
 _PR_SET_PDEATHSIG = 1
+# Lets the kernel kill the calling process when its starting thread is gone. Made here: fork and exec allow no import.
 _END_WITH_PARENT = partial(ctypes.CDLL(None, use_errno=True).prctl, _PR_SET_PDEATHSIG, int(signal.SIGKILL))
-"""Lets the kernel kill the calling process when the thread that started it is gone. Made here: nothing is imported between fork and exec."""
 
 
 class NodeServer:
-    """The actor of one node: runs ``egotools serve`` until :meth:`stop`, and starts it again when it ends. Where this process dies, however
-    that happens, the server dies with it.
-    """
+    """The actor of one node: runs ``egotools serve`` until :meth:`stop`, and starts it again when it ends. Where this
+    process dies, however that happens, the server dies with it."""
 
     def __init__(self, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="egotools-node-")
@@ -81,13 +80,10 @@ class NodeServer:
 
 
 def serve_on_ray(settings: ServerSettings, *, store: CatalogEntry, catalogs: Path | None = None) -> None:
-    """Keep a server running on each node until SIGTERM or SIGINT; then stop them all.
-
-    The servers outlive this process where it is killed: the same command takes them over. With other arguments it replaces them.
-
-    :param settings: of each server, but that it listens on the address of its node. Paths are those of every node.
-    :raises InvalidArgumentError: when the port is 0; NotReadyError: when there is no cluster, or no node can serve.
-    """
+    """Keep a server running on each node until SIGTERM or SIGINT; then stop them all. The servers outlive this process
+    where it is killed: the same command takes them over. With other arguments it replaces them. Each server has these
+    settings, but listens on the address of its node; paths are those of every node. Raises InvalidArgumentError when
+    the port is 0, NotReadyError when there is no cluster, or no node can serve."""
     if not settings.port:
         problem, remedy = "a server that is started again needs its port again", "Name a port"
         raise InvalidArgumentError(problem, subject="port", remedy=remedy)

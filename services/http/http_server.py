@@ -26,6 +26,7 @@ from services.server.calls import fields
 
 _LOG = logging.getLogger("egotools.http")
 _GRACE_S, _REQUEST_S, _MOST_CONNECTIONS = 2, 10.0, 256
+# Name of a code → status. A code that is not here is an error of the server.
 HTTP_STATUS = {
     **dict.fromkeys(("INVALID_ARGUMENT", "OUT_OF_RANGE"), 400),
     "UNAUTHENTICATED": 401,
@@ -37,7 +38,6 @@ HTTP_STATUS = {
     **dict.fromkeys(("UNAVAILABLE", "CANCELLED"), 503),
     "DEADLINE_EXCEEDED": 504,
 }
-"""Name of a code → status. A code that is not here is an error of the server."""
 
 
 def http_status(code: str, reason: str = "") -> int:
@@ -46,9 +46,8 @@ def http_status(code: str, reason: str = "") -> int:
 
 
 def is_own_host(header: str, names: Iterable[str] = ()) -> bool:
-    """Whether the header ``Host`` names this server: by loopback or ``names`` (lower case). On loopback every other name is refused: a site
-    whose name is made to point here (DNS rebinding) could read what this machine alone may.
-    """
+    """Whether the header ``Host`` names this server: by loopback or ``names`` (lower case). On loopback every other
+    name is refused: a site whose name is made to point here (DNS rebinding) could read what this machine alone may."""
     try:
         host = (urlsplit(f"//{header}").hostname or "").lower()
     except ValueError:
@@ -57,13 +56,11 @@ def is_own_host(header: str, names: Iterable[str] = ()) -> bool:
 
 
 class _Connection(H11Protocol):
-    """uvicorn's connection with a place among ``most``, and ``request_s`` seconds for the TLS handshake and the first request together,
-    and for each further request from its first byte on.
-
-    A connection without a place takes that of another: of those that have sent no whole request, else of all, the oldest of the
-    address that has most. So who holds connections loses them, and others are answered. It does the TLS handshake itself: done by
-    the listening socket, who begins none would have no place.
-    """
+    """uvicorn's connection with a place among ``most``, and ``request_s`` seconds for the TLS handshake and the first
+    request together, and for each further request from its first byte on. A connection without a place takes that of
+    another: of those that have sent no whole request, else of all, the oldest of the address that has most. So who
+    holds connections loses them, and others are answered. It does the TLS handshake itself: done by the listening
+    socket, who begins none would have no place."""
 
     def __init__(
         self, held: dict[_Connection, str], most: int, request_s: float, tls: SSLContext | None, **options: Any

@@ -63,10 +63,9 @@ class Told:
 async def ask_graph(
     plan: AskPlan, question: str, observe: Callable[[AgentEvent], None], *, rows: int, journal: Path | None = None
 ) -> Told:
-    """Ask a question, or go on with the run of a journal (its results are in a folder beside it); one that has ended is told again.
-
-    :raises EgotoolsError: when the graph or the catalog cannot be opened, the catalog is of another graph, or the journal of another run.
-    """
+    """Ask a question, or go on with the run of a journal (its results are in a folder beside it); one that has ended is
+    told again. It is an error when the graph or the catalog cannot be opened, the catalog is of another graph, or the
+    journal of another run."""
     own = read_catalog(plan.catalog) if plan.catalog else None
     async with contextlib.AsyncExitStack() as stack:
         if journal is None:
@@ -131,10 +130,8 @@ def _presented(observe: Callable[[AgentEvent], None]) -> tuple[list[str], Callab
 
 
 async def _pages(results: ResultStore, handles: Sequence[str], count: int) -> list[dict[str, Any]]:
-    """Some results as JSON values, each once: some rows of a table; of relationships, whose kind is ``graph``, also ``nodes`` and ``edges``.
-
-    Of a replay their folder may be gone, and what is gone is left out.
-    """
+    """Some results as JSON values, each once: some rows of a table; of relationships, whose kind is ``graph``, also
+    ``nodes`` and ``edges``. Of a replay their folder may be gone, and what is gone is left out."""
     pages: list[dict[str, Any]] = []
     for handle in dict.fromkeys(handles):
         with contextlib.suppress(EgotoolsError):

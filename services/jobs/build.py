@@ -214,9 +214,8 @@ class _Build:
         return report
 
     def _key(self) -> str | None:
-        """The hash of all that the build depends on, beside files that its documents refer to; None where it also depends on what a
-        live address answers, or where a file is no regular file or cannot be read.
-        """
+        """The hash of all that the build depends on, beside files that its documents refer to; None where it also
+        depends on what a live address answers, or where a file is no regular file or cannot be read."""
         plan, encoder, extractor = self.plan, self.encoder, self.extractor
         found = find_documents(plan.addresses)
         phrases = file_state(plan.phrases_file).digest if plan.phrases_file is not None else ""
@@ -243,11 +242,9 @@ class _Build:
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
 
     def _examined(self, tools: tuple[Tool, ...], cache: ToolCache) -> Examined:
-        """Examine the tools against what the store published, found and released before.
-
-        The record is written before anything is published: a build that is cut off in between must not let a tool that it left out
-        pass for a new one in the next.
-        """
+        """Examine the tools against what the store published, found and released before. The record is written before
+        anything is published: a build that is cut off in between must not let a tool that it left out pass for a new
+        one in the next."""
         store, whole = self.plan.store, True
         try:  # as it was published, by somebody who is trusted: what is kept of it is published again
             verify_snapshot(current_snapshot(store))
@@ -352,9 +349,9 @@ def _version(library: str) -> str:
 
 
 def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport | None:
-    """Publish the snapshot that the same build made before, and return its report, in which everything is reused, with the seconds that
-    this took; None where it must be made again: there was none, a file that a document refers to has changed, or the snapshot is damaged.
-    """
+    """Publish the snapshot that the same build made before, and return its report, in which everything is reused, with
+    the seconds that this took; None where it must be made again: there was none, a file that a document refers to has
+    changed, or the snapshot is damaged."""
     started = now()
     stored = cache.get(_MEMORY, key)
     try:
@@ -381,9 +378,8 @@ def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport
 
 
 class _Published(Mapping[str, Tool]):
-    """The tools of the published snapshot, as they were read, by id; none where there is no snapshot, or one that cannot be read. Of one that
-    is as it was published, each is decoded when it is asked for.
-    """
+    """The tools of the published snapshot, as they were read, by id; none where there is no snapshot, or one that
+    cannot be read. Of one that is as it was published, each is decoded when it is asked for."""
 
     def __init__(self, store: Path, *, whole: bool) -> None:
         self.snapshot_id = ""
@@ -428,9 +424,8 @@ def _tuned_snapshot(store: Path) -> str:
 
 
 def _weights(store: Path, tuned: str) -> tuple[RankingSection | None, str]:
-    """The tuned weights that a build keeps (None: the shipped ones), and where they come from, in a sentence; ``tuned`` is the id that
-    :func:`_tuned_snapshot` gave.
-    """
+    """The tuned weights that a build keeps (None: the shipped ones), and where they come from, in a sentence; ``tuned``
+    is the id that :func:`_tuned_snapshot` gave."""
     if not tuned:
         return None, ""
     try:

@@ -22,9 +22,8 @@ def cache_folder(name: str) -> Path:
 
 
 def integrated_store(folder: Path | None = None) -> Path:
-    """Return a store with the integrated tools of ``egotools solve``, in a folder or the user's cache; where that has none, it is built, which
-    takes some seconds. StorageError when it cannot be written.
-    """
+    """Return a store with the integrated tools of ``egotools solve``, in a folder or the user's cache; where that has
+    none, it is built, which takes some seconds. StorageError when it cannot be written."""
     from planners.calls.sandbox import Sandbox
     from planners.kgot.tools.task_files import TaskFiles
     from planners.kgot.tools.tool_set import standard_tools

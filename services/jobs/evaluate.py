@@ -138,11 +138,9 @@ def _asked(plan: EvaluationPlan) -> dict[str, list[str]]:
 
 
 def compare_results(before: Path, after: Path) -> Comparison:
-    """Compare two folders of results, or two folders that contain folders of results.
-
-    :raises NotFoundError: when a folder has no results; DocumentError when they are damaged.
-    :raises InvalidArgumentError: when the two have no set, or no system, in common.
-    """
+    """Compare two folders of results, or two folders that contain folders of results. Raises NotFoundError when a
+    folder has no results, DocumentError when they are damaged, and InvalidArgumentError when the two have no set, or no
+    system, in common."""
     return compare(_results(before), _results(after))
 
 

@@ -50,9 +50,8 @@ class Generation:
 
 
 def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
-    """Generate requests from the tools of a snapshot, and write them with their report. An invalid option is refused before anything is
-    written; CatalogError when no request could be made.
-    """
+    """Generate requests from the tools of a snapshot, and write them with their report. An invalid option is refused
+    before anything is written; CatalogError when no request could be made."""
     wanted = equal_mix(plan.per_class) if plan.mix is None else read_mix(plan.mix, plan.per_class)
     models = _models(plan)
     snapshot = open_snapshot(plan.store)

@@ -27,8 +27,8 @@ from services.jobs.plans import DEFAULT_KEEP, LearningPlan, TuningPlan
 from services.outcomes import read_outcomes
 
 _log = logging.getLogger(__name__)
+# The exit code of a tuning or learning that found nothing better and published nothing. It is no error.
 NOT_BETTER = 15
-"""The exit code of a tuning or learning that found nothing better and published nothing. It is no error."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 DEFAULT_STORE = Path("store")
 DEFAULT_RERANKER = "fusion.v2"
 DEFAULT_KEEP = 5
-Rare = partial(Option, hidden=True)
-"""An option that ``--help-all`` shows, and ``--help`` does not."""
+Rare = partial(Option, hidden=True)  # an option that ``--help-all`` shows, and ``--help`` does not
 
 _Folder = partial(Option, "--out", "-o", file_okay=False)
 _Snapshot: TypeAlias = Annotated[Path, Argument(metavar="SNAPSHOT", help="A store, or the folder of one snapshot.")]
@@ -108,11 +107,9 @@ class ChatEndpoint:
 def open_chat(
     endpoint: ChatEndpoint, *, needed_by: str, budget: Budget | None = None, policy: RetryPolicy | None = None
 ) -> ChatModel:
-    """Return the chat model at an OpenAI-compatible endpoint, with the endpoint's own budget and the usual retries unless given others.
-
-    :raises InvalidArgumentError: when the address or the model is missing, naming what needs it (``needed_by``).
-    :raises MissingExtraError: when the extra ``llm`` is not installed.
-    """
+    """Return the chat model at an OpenAI-compatible endpoint, with the endpoint's own budget and the usual retries
+    unless given others. Where the address or the model is missing, the InvalidArgumentError names what needs it
+    (``needed_by``); without the extra ``llm`` it is a MissingExtraError."""
     for option, value in (("--llm-url", endpoint.base_url), ("--llm-model", endpoint.model)):
         if not value:
             remedy = "Add --llm-url http://HOST:PORT/v1 --llm-model MODEL"

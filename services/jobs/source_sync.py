@@ -53,16 +53,12 @@ class SyncReport:
 
 
 def sync_sources(plan: BuildPlan, *, allowed_models: Sequence[str] = ()) -> SyncReport:
-    """Read the sources again and publish the snapshot of their tools.
-
-    It is built as the published one: with its encoder, with what was learned from use. A source that cannot be read as a whole keeps its
-    published tools; a tool of no source of the plan is removed.
-
-    :param plan: addresses, store, ``strict``, ``findings``, ``keep``, ``signing_key`` and ``workers`` count.
-    :raises InvalidArgumentError: when a document or a published tool has no named source, or options of the published build are not known.
-    :raises SnapshotError: when another snapshot was published meanwhile.
-    :raises EgotoolsError: as for :func:`services.jobs.build.build`. The published snapshot stays as it is then.
-    """
+    """Read the sources again and publish the snapshot of their tools. It is built as the published one: with its
+    encoder, with what was learned from use. A source that cannot be read as a whole keeps its published tools; a tool
+    of no source of the plan is removed. Of the plan, addresses, store, ``strict``, ``findings``, ``keep``,
+    ``signing_key`` and ``workers`` count. Raises InvalidArgumentError when a document or a published tool has no named
+    source, or options of the published build are not known, SnapshotError when another snapshot was published
+    meanwhile, and what :func:`services.jobs.build.build` raises. The published snapshot stays as it is then."""
     from ingest.sources.addresses import find_documents
     from ontology.tool import Tool
     from retrieval.snapshot.history import collect_after

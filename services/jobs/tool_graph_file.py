@@ -22,8 +22,7 @@ from services.jobs.cached_store import cache_folder
 if TYPE_CHECKING:
     pass
 
-_LAYOUT = 4
-"""Of the files: part of their names; it changes with what this module makes of the same snapshot."""
+_LAYOUT = 4  # of the files: part of their names; it changes with what this module makes of the same snapshot
 _NODE_COLUMNS: Mapping[str, ColumnType] = {
     "key": "string",
     "id": "string",

@@ -24,10 +24,9 @@ from egotools.calling.mcp_session import NOT_CONFIRMED
 from planners.calls.tool_access import ToolAccess
 from services.mcp.mcp_caller import McpCaller
 
+# The request of the client that a call is made for
 ASKED_IN: ContextVar[tuple[ServerRequestContext[Any, Any], types.CallToolRequestParams]] = ContextVar("asked_in")
-"""The request of the client that a call is made for."""
-QUESTION_S = 300.0
-"""Seconds in which a user may answer; then the question is forgotten."""
+QUESTION_S = 300.0  # seconds in which a user may answer; then the question is forgotten
 _KEY = "consent"
 _HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 _MAX_SHOWN = 20_000
@@ -61,11 +60,9 @@ class ConsentQuestions:
         self._open: dict[str, _Open] = {}
 
     async def ask(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
-        """Return whether the user allows a call.
-
-        :raises PermissionDeniedError: when the client cannot ask, or the arguments are too long; OverloadedError: when eight are open.
-        :raises InputNeeded: when the client asks, and sends its request again.
-        """
+        """Return whether the user allows a call. Raises PermissionDeniedError when the client cannot ask, or the
+        arguments are too long, OverloadedError when eight are open, and InputNeeded when the client asks, and sends its
+        request again."""
         context, params = ASKED_IN.get()
         is_modern, capabilities = (
             context.protocol_version in MODERN_PROTOCOL_VERSIONS,

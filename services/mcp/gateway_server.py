@@ -141,9 +141,8 @@ class McpGateway:
             return _failed("INTERNAL: this is a fault of the gateway; its log has it.")
 
     async def _found(self, asked: SearchArguments) -> types.CallToolResult:
-        """The tools. What cannot be asked is left out and said so: a filter that no tool can pass, which models invent and then repeat, and
-        what is no need.
-        """
+        """The tools. What cannot be asked is left out and said so: a filter that no tool can pass, which models invent
+        and then repeat, and what is no need."""
         filters = dict(asked.filters)
         needs, left_out = usable_needs(asked.needs)
         notes = [f"needs: {left_out}"] if left_out else []

@@ -27,8 +27,7 @@ _STATE = "egotools"
 _OPENING = "egotools.opening"
 
 
-MAX_CALLS = 16
-"""Calls of one session at once; more are refused."""
+MAX_CALLS = 16  # calls of one session at once; more are refused
 _TOKEN: ContextVar[str | None] = ContextVar("egotools_mcp_token", default=None)
 
 
@@ -90,11 +89,9 @@ class ModelSession:
 
 
 class ModelSessions:
-    """The sessions of a server.
-
-    A client with an MCP session has one until that ends. Where the protocol has no sessions (revision 2026-07-28), one is kept for the
-    process on stdio and for each token over HTTP; a request without a token shares nothing with another.
-    """
+    """The sessions of a server. A client with an MCP session has one until that ends. Where the protocol has no
+    sessions (revision 2026-07-28), one is kept for the process on stdio and for each token over HTTP; a request without
+    a token shares nothing with another."""
 
     def __init__(self, access: ToolAccess, ask: Ask) -> None:
         self._access = access

@@ -91,13 +91,13 @@ class PlanArguments(_Arguments):
     have: _Have = Field(default_factory=dict)
 
 
+# Name of an own tool → its arguments
 ARGUMENTS: dict[str, type[_Arguments]] = {
     "search_tools": SearchArguments,
     "get_tool": GetArguments,
     "call_tool": CallArguments,
     "plan_tools": PlanArguments,
 }
-"""Name of an own tool → its arguments."""
 _GET = "Get one found tool whole: its description, schema and effect."
 _CALL = (
     "Call a found tool. A call that may change something needs the user's consent. "
@@ -181,8 +181,8 @@ def _why_not_over_http(tool: RankedTool | Tool, access: ToolAccess) -> str:
     return ""
 
 
+# Why a tool cannot be called here; empty where nothing speaks against it
 NotCallable: TypeAlias = Callable[[RankedTool | Tool], str]
-"""Why a tool cannot be called here; empty where nothing speaks against it."""
 _MAX_DESCRIPTION = 600
 _MAX_SCHEMA = 6_000
 _MAX_NAME = 200

@@ -61,9 +61,8 @@ class RestSettings(HttpPlace):
 @asynccontextmanager
 async def serve_rest(target: str, settings: RestSettings) -> AsyncIterator[str]:
     """Serve REST over the gRPC service at ``target`` inside the block; yields the address, ``http://127.0.0.1:8080``.
-
-    :raises InvalidArgumentError: when tokens would cross a network in plain text, an option is not valid, or the address is in use.
-    """
+    Raises InvalidArgumentError when tokens would cross a network in plain text, an option is not valid, or the address
+    is in use."""
     try:
         CallMetadata(target, token="-", tenant="", is_private=settings.server_ca is not None or settings.insecure)
     except InvalidRequestError:
@@ -114,14 +113,10 @@ def rest_app(
     names: Iterable[str] | None = None,
     body_s: float = _BODY_S,
 ) -> ASGIApp:
-    """Return the application. All calls go to the gRPC service from one address, so there are at most as many as it takes of one, and one
-    client address may have half of them.
-
-    :param limits: those of the gRPC service: the bytes of a message and of all, and the open calls.
-    :param ready: whether the service answers calls.
-    :param names: host names by which it may be called, beside those of loopback; None: any name.
-    :param body_s: seconds for a body to come.
-    """
+    """Return the application. All calls go to the gRPC service from one address, so there are at most as many as it
+    takes of one, and one client address may have half of them. ``limits`` are those of the gRPC service: the bytes of a
+    message and of all, and the open calls; ``ready`` says whether it answers calls. ``names`` are host names by which
+    the application may be called, beside those of loopback (None: any name); a body has ``body_s`` seconds to come."""
     together = min(limits.max_streams, limits.max_peer_calls, limits.max_calls)
     open_calls = PeerCalls(each=max(1, together // 2), together=together)
     held_bytes = ByteBudget(limits.max_inflight_bytes, message=limits.max_message_bytes)

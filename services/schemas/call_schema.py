@@ -16,8 +16,7 @@ from ontology.tool import Tool
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
 from services.schemas.strict_schema import strict_schema
 
-MAX_NAME = 64
-"""Characters of a name: the limit of OpenAI and Anthropic."""
+MAX_NAME = 64  # characters of a name: the limit of OpenAI and Anthropic
 # Chosen, not tuned. Six digits: two of 1,000 shortened names that are alike but for them meet with 3 %, and only such names can.
 _HASH_DIGITS = 6
 _MAX_NAMESPACE = 24  # so that most of the name has room
@@ -30,11 +29,9 @@ _AMBIGUOUS = re.compile(r"__|--|\.\.|-\.|\.-")
 
 def call_name(tool: Tool) -> str:
     """The name by which a model calls the tool: 1 to 64 characters of ``a-z A-Z 0-9 _ -``, different for different ids.
-
     It depends on the tool alone, so it is the same in every response and every snapshot. A legal id is its own name;
-    ``namespace/name`` becomes ``namespace__name``, a point ``--``. An id that is too long or not legal is shortened: words that stand
-    twice are left out, then words after the first; six hex digits of the hash of the id follow.
-    """
+    ``namespace/name`` becomes ``namespace__name``, a point ``--``. An id that is too long or not legal is shortened:
+    words that stand twice are left out, then words after the first; six hex digits of the hash of the id follow."""
     id_has_name = tool.id == tool.name or tool.id.endswith("/" + tool.name)
     if id_has_name:
         if len(tool.id) <= MAX_NAME and _LEGAL_NAME.match(tool.id) and not _AMBIGUOUS.search(tool.id):
@@ -92,12 +89,10 @@ class _Made(NamedTuple):
 
 
 def accepted_schema(schema: Mapping[str, Any], *, rename: bool = False) -> _Made:
-    """The schema as an object at its top; the values that the source describes stay valid.
-
-    The inputs of all parts and alternatives at the top are among its properties; those of alternatives are optional, and a note says
-    which belong together. ``rename`` gives properties names of 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a
-    renamed one has its own name as ``title``.
-    """
+    """The schema as an object at its top; the values that the source describes stay valid. The inputs of all parts and
+    alternatives at the top are among its properties; those of alternatives are optional, and a note says which belong
+    together. ``rename`` gives properties names of 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes
+    require; a renamed one has its own name as ``title``."""
     schema = as_dict(schema)
     top: dict[str, Any] = {key: value for key, value in schema.items() if key not in _NOT_AT_TOP}
     notes: list[str] = []
@@ -151,8 +146,8 @@ def _walk(node: Any, rename: bool) -> Any:
 
 _LOG = logging.getLogger(__name__)
 _MAX_OPENAI_DESCRIPTION = 1_024
+# The formats of call schemas; ``none`` leaves the schema out
 SCHEMA_FORMATS = ("none", "openai", "anthropic", "mcp", "openai_strict")
-"""The formats of call schemas; ``none`` leaves the schema out."""
 
 
 class CallSchema(NamedTuple):

@@ -15,8 +15,7 @@ from ontology.errors import DeadlineError, InvalidArgumentError, OverloadedError
 from services.server.settings import ServerSettings
 
 _BYTES_WAIT_S = 1.0
-MOST_SINGLE_BYTES = 1024 * 1024
-"""Of the message of a method that takes one request, where the settings allow more."""
+MOST_SINGLE_BYTES = 1024 * 1024  # of the message of a method that takes one request, where the settings allow more
 BATCH_METHODS = frozenset({"RetrieveBatch"})
 
 
@@ -45,10 +44,8 @@ class PeerCalls:
 
 
 class ByteBudget:
-    """Bytes held by the calls of one server. Use it in one event loop.
-
-    One peer may hold a quarter. One that holds nothing yet is served even when others hold all, up to twice the total.
-    """
+    """Bytes held by the calls of one server. Use it in one event loop. One peer may hold a quarter. One that holds
+    nothing yet is served even when others hold all, up to twice the total."""
 
     def __init__(self, total: int, *, message: int) -> None:
         self._message, self._total, self._share = message, max(total, 2 * message), max(total // 4, message)

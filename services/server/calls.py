@@ -185,10 +185,8 @@ def fields(**values: Any) -> dict[str, dict[str, Any]]:
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object for each record: ``time``, ``level``, ``logger``, ``message``, its fields, and a traceback.
-
-    A traceback contains files, lines and error classes, but no error messages: a message may quote the request.
-    """
+    """One JSON object for each record: ``time``, ``level``, ``logger``, ``message``, its fields, and a traceback. A
+    traceback contains files, lines and error classes, but no error messages: a message may quote the request."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of JSON."""

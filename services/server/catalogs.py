@@ -31,8 +31,7 @@ from services.server.calls import fields
 from services.server.settings import CatalogEntry, ServerSettings
 
 _LOG = logging.getLogger("egotools.server")
-OUTCOMES = "outcomes"
-"""The folder of a store that has the log of its outcomes."""
+OUTCOMES = "outcomes"  # the folder of a store that has the log of its outcomes
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
 _MAX_ID_CHARS = 256
 Action: TypeAlias = Literal["publish", "rollback"]
@@ -190,10 +189,8 @@ class ServedCatalog:
 
 
 class Catalogs:
-    """Tenant → engine. Use it in one event loop.
-
-    A call keeps the engine that it began with: all that it answers is from this one. An old engine is freed with its last call.
-    """
+    """Tenant → engine. Use it in one event loop. A call keeps the engine that it began with: all that it answers is
+    from this one. An old engine is freed with its last call."""
 
     def __init__(
         self,

@@ -40,12 +40,12 @@ _Next: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable["_Handler | Non
 _PUSHBACK_KEY, _ATTEMPTS_KEY = "grpc-retry-pushback-ms", "grpc-previous-rpc-attempts"
 _MOST_ATTEMPTS, _OTHER_REPLICA_S = 4, 0.03
 _OK: Any = (grpc.StatusCode.OK, "", ())
+# Method that the contract had → what took its place
 _GONE = {
     "RetrieveEach": "RetrieveEach was removed: split the batch, and send the parts with RetrieveBatch",
     "UpsertTools": "Single tools are not changed any more: run `egotools sync` or `egotools build`, then call Publish",
     "DeleteTools": "Single tools are not changed any more: run `egotools sync` or `egotools build`, then call Publish",
 }
-"""Method that the contract had → what took its place."""
 _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
 
 
@@ -200,12 +200,10 @@ def _metadata(context: _Context, key: str) -> str:
 
 
 class StandardInterceptor(grpc.aio.ServerInterceptor):
-    """Bounds health and reflection apart from the calls of the service, so that ``Check`` is answered whatever else is open.
-
-    :param admission: of these services alone: who sends half a health check takes no room from calls, and none for long.
-    :param streams: counts their open streams, but for the first of each connection: a client that watches health has one, and
-        others at the same address, behind a proxy, cannot take its place. Connections are bounded.
-    """
+    """Bounds health and reflection apart from the calls of the service, so that ``Check`` is answered whatever else is
+    open. ``admission`` is of these services alone: who sends half a health check takes no room from calls, and none for
+    long. ``streams`` counts their open streams, but for the first of each connection: a client that watches health has
+    one, and others at the same address, behind a proxy, cannot take its place. Connections are bounded."""
 
     def __init__(self, services: tuple[str, ...], access: Access, admission: Admission, streams: PeerCalls) -> None:
         self._prefixes = tuple(f"/{service}/" for service in services)

@@ -39,8 +39,8 @@ _FORMATS: dict[int, str] = {
     pb.SCHEMA_FORMAT_MCP: "mcp",
     pb.SCHEMA_FORMAT_OPENAI_STRICT: "openai_strict",
 }
+# Most fields of one request, with those of its parts. A request with every limit of the contract reached has 10,000.
 MAX_FIELDS = 20_000
-"""Most fields of one request, those of its parts included. A request with every limit of the contract reached has 10,000."""
 _SIZES = {1: 8, 5: 4}  # wire type → bytes of a fixed number
 _VARINT, _TEXT = 0, 2
 
@@ -100,10 +100,8 @@ _PLAN_UNITS = 1
 
 
 def request_cost(request: Request, *, reranked: bool = False) -> int:
-    """Return the cost of a request in units of 50 ms, from 1 to about 170; without filters and needs, by a served preset, to about 43.
-
-    :param reranked: whether the engine has a reranker.
-    """
+    """Return the cost of a request in units of 50 ms, from 1 to about 170; without filters and needs, by a served
+    preset, to about 43. ``reranked`` says whether the engine has a reranker."""
     characters = len(request.text) + sum(map(len, request.needs))  # each need is encoded alone and in the whole text
     schema = request.schema_format != "none" or request.budget_tokens > 0
     tool_ms = _MS_OF_TOOL + _MS_OF_REASONS * request.explain + _MS_OF_SCHEMA * schema

@@ -78,10 +78,9 @@ def run(
     settings: ServerSettings,
     beside: Beside | None = None,
 ) -> None:
-    """Serve in this process until SIGTERM or SIGINT, with logs as JSON lines. A second signal aborts the calls in flight; SIGHUP reloads.
-
-    :raises EgotoolsError: when the address is in use, an engine cannot be loaded, or the warm-up query fails.
-    """
+    """Serve in this process until SIGTERM or SIGINT, with logs as JSON lines. A second signal aborts the calls in
+    flight; SIGHUP reloads. It is an error when the address is in use, an engine cannot be loaded, or the warm-up query
+    fails."""
     limit_heap()  # before the first engine is opened
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
     configure_logging(settings.log_level)

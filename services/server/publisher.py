@@ -57,11 +57,9 @@ class Swap(NamedTuple):
 
 
 class Publisher:
-    """Changes what the catalogues of a server serve. Use it in one event loop.
-
-    A snapshot is opened on a thread of its own, with all its checks, and answers the warm query. Only then is it swapped in.
-    One that cannot be served changes nothing but the reason that is kept for it.
-    """
+    """Changes what the catalogues of a server serve. Use it in one event loop. A snapshot is opened on a thread of its
+    own, with all its checks, and answers the warm query. Only then is it swapped in. One that cannot be served changes
+    nothing but the reason that is kept for it."""
 
     def __init__(
         self,
@@ -114,11 +112,9 @@ class Publisher:
                 raise result
 
     async def watch(self, tenant: str, every_s: float) -> None:
-        """Look at the store of a tenant again and again, until cancelled, and serve what it publishes.
-
-        A publication renames folders and files into place, so a look never meets a part of one. What was refused is tried again
-        when its files change, and after 1, 2, 4, … 60 s: its files may still be on their way, or a model may be down.
-        """
+        """Look at the store of a tenant again and again, until cancelled, and serve what it publishes. A publication
+        renames folders and files into place, so a look never meets a part of one. What was refused is tried again when
+        its files change, and after 1, 2, 4, … 60 s: its files may still be on their way, or a model may be down."""
         store, seen, wait_s, again = self.stores[tenant], None, 0.0, 0.0
         while True:
             await asyncio.sleep(every_s)
@@ -209,10 +205,8 @@ class Publisher:
 
 
 class CatalogAdmin(pb_grpc.CatalogAdminServicer):
-    """The service ``egotools.v1.CatalogAdmin``.
-
-    A change that has begun is finished, also when its caller has gone: a server is never between two snapshots.
-    """
+    """The service ``egotools.v1.CatalogAdmin``. A change that has begun is finished, also when its caller has gone: a
+    server is never between two snapshots."""
 
     def __init__(self, catalogs: Catalogs, publisher: Publisher) -> None:
         self._catalogs, self._publisher = catalogs, publisher

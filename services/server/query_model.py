@@ -33,8 +33,9 @@ from retrieval.query.request import Request
 _SEARCHED_CHARS = 1_000  # of what the model is told of the catalogue
 _ANSWER_TOKENS, _MOST_TOKENS = 600, 4_000  # of the answer; of a call in all
 _CHOICE_TOKENS = 12_000  # of a choice in all: 40 tools in any script; not measured
+# Tools that are chosen from: of the requests of docs/results.md, "Choice and size", 70 to 100 % have every needed tool
+# among so many
 SHORTLIST = 40
-"""Tools that are chosen from: of the requests of docs/results.md, "Choice and size", 70 to 100 % have every needed tool among so many."""
 _SHOWN_CHARS, _SHOWN_INPUTS = 160, 6  # of a tool's text; of its required inputs: chosen for its tokens, not measured
 _BYTES_PER_TOKEN = 3  # English has about four
 _CACHED = 4_096  # answers

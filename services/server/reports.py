@@ -36,9 +36,8 @@ class Reports:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="egotools-outcomes")
 
     def open(self, tenant: str) -> None:
-        """Keep the outcomes of a tenant from now on. Call it once a snapshot of its store is served: until then the folder may be
-        anything, and nothing is written to it. A store that cannot be written is served without.
-        """
+        """Keep the outcomes of a tenant from now on. Call it once a snapshot of its store is served: until then the
+        folder may be anything, and nothing is written to it. A store that cannot be written is served without."""
         folder = self._folders.get(tenant)
         if not self._settings.outcomes_mib or tenant in self._catalogs or folder is None or not folder.parent.is_dir():
             return

@@ -59,10 +59,8 @@ _MALLOC_OPTIONS = (  # of mallopt, the variable that overrides it, and the value
 
 
 def limit_heap() -> None:
-    """Let all threads share two arenas, and let large blocks lie outside of them, so that they go back when they are freed.
-
-    The variables of the C library say otherwise where they are set. Call it before threads start.
-    """
+    """Let all threads share two arenas, and let large blocks lie outside of them, so that they go back when they are
+    freed. The variables of the C library say otherwise where they are set. Call it before threads start."""
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     for option, variable, value in _MALLOC_OPTIONS:
         if set_option is not None and variable not in os.environ:

@@ -81,11 +81,10 @@ class Turn:
 
 
 class Limiter:
-    """Runs blocking work on ``workers`` threads, for one event loop; work of ``queue`` units may wait, round robin between its flows.
-
-    A worker is free only when its thread is: a thread cannot be stopped from outside, so abandoned work keeps it until its next
-    stage. Work of more than 4 units gets all workers but one, where there are two or more: short work that comes meanwhile needs it.
-    """
+    """Runs blocking work on ``workers`` threads, for one event loop; work of ``queue`` units may wait, round robin
+    between its flows. A worker is free only when its thread is: a thread cannot be stopped from outside, so abandoned
+    work keeps it until its next stage. Work of more than 4 units gets all workers but one, where there are two or more:
+    short work that comes meanwhile needs it."""
 
     def __init__(self, *, workers: int, queue: int) -> None:
         self.workers, self.queue, self._unit_s = workers, queue, _FIRST_UNIT_S
@@ -146,9 +145,8 @@ class Limiter:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _granted(self, turn: Turn, wait_s: float) -> None:
-        """Wait for a worker. A later piece of a call comes before what its flow has not begun; of a full queue the newest turn of the
-        flow with most gives way.
-        """
+        """Wait for a worker. A later piece of a call comes before what its flow has not begun; of a full queue the
+        newest turn of the flow with most gives way."""
         turns = self._waiting.setdefault(turn.flow, deque())
         (turns.appendleft if turn.begun else turns.append)(turn)
         self._start()
@@ -209,10 +207,8 @@ class Limiter:
 
 
 class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
-    """The service ``egotools.v1.ToolRetrieval`` over the catalogues of a server.
-
-    Each call takes the engine of its tenant once, at its start, so it answers from one snapshot.
-    """
+    """The service ``egotools.v1.ToolRetrieval`` over the catalogues of a server. Each call takes the engine of its
+    tenant once, at its start, so it answers from one snapshot."""
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ _LOG = logging.getLogger("egotools.server")
 ENV_PREFIX = "EGOTOOLS_"
 _MISSPELT = 0.8  # likeness of names above which one is taken for the other, of 1; chosen, not measured
 _MIB = 1024 * 1024
+# Variable of an earlier release, without its prefix → the value that changes nothing, and what took its place
 _REMOVED = {
     "PROCESSES": ("1", "One server is one process: run replicas, and name all to the client: ipv4:HOST:PORT,HOST:PORT"),
     "LOG_QUERIES_SAMPLE": ("0", "EGOTOOLS_KEEP_REQUESTS=text keeps the texts of the requests with a reported outcome"),
@@ -33,7 +34,6 @@ _REMOVED = {
     "AUDIT_LOG_BYTES": ("", "Let the system rotate the audit log: the server opens it for each line"),
     "OTEL_ENDPOINT": ("", "The metric egotools_stage_seconds and `timings_ms` of each answer have the times of stages"),
 }
-"""Variable of an earlier release, without its prefix → the value that changes nothing, and what took its place."""
 
 _Port: TypeAlias = Annotated[int, Field(ge=0, le=65_535)]
 _Host: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -159,10 +159,8 @@ class _File(BaseModel):
 
 
 def read_catalogs(path: Path) -> dict[str, CatalogEntry]:
-    """Read a catalogues file: tenant → catalogue. Relative stores are those of its folder.
-
-    :raises InvalidArgumentError: when it cannot be read, has another form, or names a tenant or a store twice.
-    """
+    """Read a catalogues file: tenant → catalogue. Relative stores are those of its folder. Raises InvalidArgumentError
+    when it cannot be read, has another form, or names a tenant or a store twice."""
     problem, entries = "", dict[str, CatalogEntry]()
     try:
         found = _File.model_validate(load_unique_keys(read_limited(path))).catalogs

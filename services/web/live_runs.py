@@ -29,8 +29,8 @@ _MOST_SHOWN = 500  # entities of an answer, and of a variable, that are sent
 _T = TypeVar("_T")
 
 RunEvent: TypeAlias = Mapping[str, Any]
+# Makes a client of the gRPC service with the token and the tenant of a visitor
 OpenClient: TypeAlias = Callable[[str, str], AsyncClient]
-"""Makes a client of the gRPC service with the token and the tenant of a visitor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class PlanRequest:
     tenant: str = ""
 
 
+# Works on a request. Its errors are those of egotools and of its client; when it is cancelled it leaves no task behind.
 Plan: TypeAlias = Callable[[PlanRequest], AsyncGenerator[RunEvent, None]]
-"""Works on a request. Its errors are those of egotools and of its client; when it is cancelled it leaves no task behind."""
 
 
 def error_json(error: Exception) -> dict[str, Any]:

@@ -35,10 +35,8 @@ _MOST_ROWS = 200  # of a table that are shown
 
 
 def client_maker(server: Server) -> Callable[[str, str], AsyncClient]:
-    """Return what makes a client of a server that has started, from a token and a tenant (both may be empty).
-
-    The certificate of the server is trusted as it is, as its own: the connection does not leave the machine.
-    """
+    """Return what makes a client of a server that has started, from a token and a tenant (both may be empty). The
+    certificate of the server is trusted as it is, as its own: the connection does not leave the machine."""
     host, _, port = server.address.rpartition(":")
     target = own_target(host, port)
     certificate = server.settings.tls_cert
@@ -67,13 +65,9 @@ class WebSettings:
 async def serve_web(
     server: Server, stores: Mapping[str, Path], settings: WebSettings | None = None
 ) -> AsyncIterator[str]:
-    """Serve the page of a server that has started, inside the block; yields the page's address.
-
-    The page calls the server over gRPC with its visitor's token.
-
-    :param stores: tenant → folder of its store, for questions of its tool graph.
-    :raises InvalidArgumentError: when the page would be open to a network, or cannot listen.
-    """
+    """Serve the page of a server that has started, inside the block; yields the page's address. The page calls the
+    server over gRPC with its visitor's token, and asks questions of the tool graph in the store of the visitor's
+    tenant. Raises InvalidArgumentError when the page would be open to a network, or cannot listen."""
     settings = settings or WebSettings()
     grpc_settings, access = server.settings, server.access
     certificate, key = grpc_settings.tls_cert, grpc_settings.tls_key
@@ -116,13 +110,12 @@ async def serve_web(
             context.stopping.set()
 
 
+# The content security policy: nothing inline, nothing from elsewhere, and no text that becomes markup
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""The content security policy: nothing inline, nothing from elsewhere, and no text that becomes markup."""
-STATIC = Path(__file__).parent / "static"
-"""The files of the page."""
+STATIC = Path(__file__).parent / "static"  # the files of the page
 _HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",

@@ -21,8 +21,9 @@ from ontology.tool import Parameter
 
 Lookup = Callable[[str], Mapping[str, Any]]
 
+# The key under which a reader states keywords that only the flat view has; no document has it. A field of type ``null``
+# is not shown.
 FLAT: Final[Any] = ("flat",)
-"""The key under which a reader states keywords that only the flat view has; no document has it. A field of type ``null`` is not shown."""
 
 _MAX_PARTS = 500
 _BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "multipleOf")
@@ -251,13 +252,10 @@ class _Pending(NamedTuple):
 
 
 def flatten(schema: Any, *, lookup: Lookup | None = None, location: str = "", output: bool = False) -> Fields:
-    """Return the fields of a schema as parameters, in the schema's order. A value that is no object is one field, ``result`` or ``body``.
-
-    :param lookup: returns the target of a ``$ref``; without one, references into ``schema`` itself (``#/$defs/…``) are resolved.
-    :param location: location of the fields in an HTTP request.
-    :param output: whether these are outputs (``writeOnly`` is left out) or inputs (``readOnly`` is left out).
-    :raises DocumentError: when a reference cannot be resolved.
-    """
+    """Return the fields of a schema as parameters, in the schema's order. A value that is no object is one field,
+    ``result`` or ``body``. ``lookup`` returns the target of a ``$ref``; without one, references into ``schema`` itself
+    (``#/$defs/…``) are resolved, and one that cannot be raises DocumentError. ``location`` is that of the fields in an
+    HTTP request. Of outputs what is ``writeOnly`` is left out, of inputs what is ``readOnly``."""
     lookup = lookup or local_lookup(schema)
     required = not output  # no caller has to give an output
     top, cut = view_of(schema, lookup), False

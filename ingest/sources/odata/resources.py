@@ -16,8 +16,8 @@ from ingest.sources.source import as_list
 from ontology.errors import DocumentError
 from ontology.tool import Dependency
 
+# Names of keys, in lower case, that do not say of what they are the key
 GENERIC_KEYS = frozenset({"id", "key", "name", "code", "guid", "uuid", "number"})
-"""Names of keys, in lower case, that do not say of what they are the key."""
 #: Maximum number of navigation properties with tools, in one document; the deepest are left out first.
 MAX_CONTAINED = 2_000
 #: Maximum number of levels of containment below an entity set.
@@ -101,11 +101,9 @@ def key_dependencies(
 
 
 def find_resources(types: ServiceTypes) -> tuple[list[Resource], list[Resource], list[str]]:
-    """Return entity sets and singletons, each before what it contains directly; linked collections and what is contained deeper; and the
-    ids of those left out because of :data:`MAX_CONTAINED`.
-
-    Below the first level, each navigation property of a type is followed once, where it is nearest to an entity set.
-    """
+    """Return entity sets and singletons, each before what it contains directly; linked collections and what is
+    contained deeper; and the ids of those left out because of :data:`MAX_CONTAINED`. Below the first level, each
+    navigation property of a type is followed once, where it is nearest to an entity set."""
     found: list[Resource] = []
     direct: list[Resource] = []
     left_out: list[str] = []

@@ -82,11 +82,9 @@ class ODataSource(Source):
 
 
 def _places_of(types: ServiceTypes, resources: Sequence[Resource]) -> Mapping[str, Resource]:
-    """Map from entity type to the resource below which its operations are called: the one that needs the fewest keys.
-
-    A collection goes before a single entity, which is only one of many. A type without a resource of its own has that of a type derived
-    from it, with the keys under its own name where it states them.
-    """
+    """Map from entity type to the resource below which its operations are called: the one that needs the fewest keys. A
+    collection goes before a single entity, which is only one of many. A type without a resource of its own has that of
+    a type derived from it, with the keys under its own name where it states them."""
     found: dict[str, Resource] = {}
     for resource in sorted((each for each in resources if not each.linked), key=lambda each: len(each.owner_keys)):
         known = found.get(resource.type)

@@ -192,11 +192,9 @@ def declared_dependencies(
     types: ServiceTypes, resources: Sequence[Resource], tools: Sequence[Tool]
 ) -> dict[str, tuple[Dependency, ...]]:
     """Map from tool id to dependencies: the tool's own, then those from navigation properties; only on existing tools.
-
-    The tool that reads A depends on the tool that reads B when A has a navigation property to B. Contained resources are left out:
-    they already depend on their owner. A tool that creates the dependent end of a referential constraint needs the key of the
-    principal end, so it depends on the query tool of that end.
-    """
+    The tool that reads A depends on the tool that reads B when A has a navigation property to B. Contained resources
+    are left out: they already depend on their owner. A tool that creates the dependent end of a referential constraint
+    needs the key of the principal end, so it depends on the query tool of that end."""
     known = {tool.id: tool for tool in tools}
     by_id = {resource.id: resource for resource in resources}
     sets = [resource for resource in resources if not resource.owner and not resource.single]

@@ -12,8 +12,8 @@ from ingest.sources.prose import plain
 from ontology.errors import DocumentError
 from ontology.json_values import typed_values
 
+# Map from term to value; a term is vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``
 Annotations: TypeAlias = Mapping[str, Any]
-"""Map from term to value; a term is vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
 
 
 def item_type(name: str) -> str:

@@ -37,10 +37,8 @@ _CREDENTIALS = {
 
 def security_of(operation: HttpOperation, references: References, request: HttpRequest) -> tuple[Security, ...]:
     """The security of an operation, else that of the whole document; a scheme that is not defined has its name alone.
-
-    Each alternative also needs an API key for each credential that is declared as a required parameter. One that a scheme has already is
-    not added again; nor is the header ``Authorization`` where a scheme fills it.
-    """
+    Each alternative also needs an API key for each credential that is declared as a required parameter. One that a
+    scheme has already is not added again; nor is the header ``Authorization`` where a scheme fills it."""
     defined = security_schemes(references.root)
     holder = operation.body if "security" in operation.body else references.root
     stated = tuple(

@@ -90,11 +90,9 @@ _MAX_SUBTYPES = 40
 
 
 def _state_subtypes(root: Mapping[str, Any]) -> None:
-    """Write the subtypes of schemas with a ``discriminator`` as their alternatives (``anyOf``), in place.
-
-    OpenAPI states them from below: each subtype has the schema in its ``allOf``. The schema itself moves to a name of its own, to which
-    its subtypes refer, so that nothing leads back to the alternatives.
-    """
+    """Write the subtypes of schemas with a ``discriminator`` as their alternatives (``anyOf``), in place. OpenAPI
+    states them from below: each subtype has the schema in its ``allOf``. The schema itself moves to a name of its own,
+    to which its subtypes refer, so that nothing leads back to the alternatives."""
     for prefix, schemas in (
         ("#/components/schemas/", as_mapping(as_mapping(root.get("components")).get("schemas"))),
         ("#/definitions/", as_mapping(root.get("definitions"))),

@@ -14,10 +14,8 @@ from planners.stores.graph_schema import RelationshipType
 from planners.stores.property_graph import QueryLimits
 
 Row: TypeAlias = tuple[Any, ...]
-DEFAULT_ROWS = 10_000
-"""Of a table, where the plan asks for no number."""
-MOST_NODES = 2_000
-"""Of a neighbourhood: four times the largest of the paper (522), and what a page draws."""
+DEFAULT_ROWS = 10_000  # of a table, where the plan asks for no number
+MOST_NODES = 2_000  # of a neighbourhood: four times the largest of the paper (522), and what a page draws
 MOST_EDGES = 5_000
 
 
@@ -52,12 +50,8 @@ async def run_query(
     notes: Sequence[str] = (),
     read: Callable[[Row], tuple[Cell, ...]] | None = None,
 ) -> Result:
-    """Run a query, and keep its rows as a table.
-
-    :param most: rows that are kept.
-    :param filters: that may be why there are none.
-    :param read: makes a row of the table of one of the query; None: the values are the cells.
-    """
+    """Run a query, and keep at most so many of its rows as a table. ``filters`` may be why there are none; without
+    ``read``, which makes a row of the table of one of the query, the values are the cells."""
     rows, cut = await fetch_rows(context, text.compiled(), most=most)
     if not rows:
         explain_empty(filters)
@@ -110,10 +104,8 @@ def write_groups(
     carried: str = "",
 ) -> tuple[ResultColumn, ...]:
     """Write groups of a variable with aggregations, in the order that arguments ask for, else in that of the groups.
-
-    :param groups: columns that groups have in common, and their expressions.
-    :param carried: the variable of a node that groups belong to, one each; its id is the first column, and breaks ties.
-    """
+    All groups have the columns ``groups``, with their expressions; the id of the node ``carried``, to which each
+    belongs, is the first column, and breaks ties."""
     sums = [f"a{at}" for at in range(len(aggregations))]
     keys = [value for _, value in groups] if carried else [f"g{at}" for at in range(len(groups))]
     named = [carried] if carried else [f"{value} AS {key}" for (_, value), key in zip(groups, keys, strict=True)]

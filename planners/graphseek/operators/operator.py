@@ -29,8 +29,7 @@ Arguments: TypeAlias = Mapping[str, Any]
 FaultKind: TypeAlias = Literal[
     "arguments", "unknown name", "no such handle", "empty", "too large", "timeout", "refused", "engine", "repeated"
 ]
-MOST_ROWS = 1_000_000
-"""Of a table: four times the nodes of the paper's graph; a join of all with all ends here."""
+MOST_ROWS = 1_000_000  # of a table: four times the nodes of the paper's graph; a join of all with all ends here
 MOST_HOPS = 6
 COMPARED = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 TEXT_OPERATORS = {"contains": "CONTAINS", "starts_with": "STARTS WITH", "ends_with": "ENDS WITH"}
@@ -55,37 +54,26 @@ class OperatorFault(Exception):  # the paper's word for what comes back to the p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorContext:
-    """What an operator works with.
-
-    :param schema: as the graph has it now.
-    :param catalog: the accepted one; an empty one where there is none.
-    :param seconds: that one query may take.
-    :param ran: is told each query before it is run, for the trace.
-    """
+    """What an operator works with."""
 
     graph: ReadableGraph
-    schema: GraphSchema
-    catalog: SemanticCatalog
+    schema: GraphSchema  # as the graph has it now
+    catalog: SemanticCatalog  # the accepted one; an empty one where there is none
     results: ResultStore
-    seconds: float
-    ran: Callable[[Compiled], None] = lambda compiled: None
+    seconds: float  # that one query may take
+    ran: Callable[[Compiled], None] = lambda compiled: None  # is told each query before it is run, for the trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedOperator:
-    """An operator.
-
-    :param description: what it does and when to take it, at most 400 characters.
-    :param forms: the JSON schemas of its arguments by name.
-    :param required: names of those without which it cannot run.
-    :param runs: gives a result; arguments are inside the schema. It raises an OperatorFault for what the plan can correct, and a
-        StorageError when the graph or the disk is gone.
-    """
+    """An operator."""
 
     name: str
-    description: str
-    forms: Callable[[ArgumentForms], dict[str, Schema]]
-    required: tuple[str, ...]
+    description: str  # what it does and when to take it, at most 400 characters
+    forms: Callable[[ArgumentForms], dict[str, Schema]]  # the JSON schemas of its arguments by name
+    required: tuple[str, ...]  # names of those without which it cannot run
+    # gives a result; arguments are inside the schema. It raises an OperatorFault for what the plan can correct, and a
+    # StorageError when the graph or the disk is gone
     runs: Callable[[Arguments, OperatorContext], Awaitable[Result]]
 
     def parameters(self, schema: GraphSchema, handles: Sequence[str]) -> Schema:
@@ -146,11 +134,9 @@ Special: TypeAlias = Schema | Callable[[ArgumentForms], Schema | None]
 def operator(
     arguments: str, **special: Special
 ) -> Callable[[Callable[[Arguments, OperatorContext], Awaitable[Result]]], TypedOperator]:
-    """Make an operator of the function that runs it: the function's name and docstring are its name and its description.
-
-    :param arguments: their names; ``*`` stands behind those without which it cannot run. Schemas are those of
-        :meth:`ArgumentForms.named`, or ``special`` ones.
-    """
+    """Make an operator of the function that runs it: the function's name and docstring are its name and its
+    description. In ``arguments`` a ``*`` stands behind the names without which it cannot run; schemas are those of
+    :meth:`ArgumentForms.named`, or ``special`` ones."""
     names = {each.rstrip("*"): each.endswith("*") for each in arguments.split()}
 
     def forms(of: ArgumentForms) -> dict[str, Schema]:
@@ -226,10 +212,8 @@ def nearest_hint(name: str, known: Sequence[str]) -> str:
 
 
 def check_arguments(arguments: Any, schema: Mapping[str, Any], *, called: str = "the arguments") -> None:
-    """Check the arguments of an invocation; ``called`` is what a fault calls the whole.
-
-    :raises OperatorFault: for the part outside the schema that is nearest to being inside.
-    """
+    """Check the arguments of an invocation; ``called`` is what a fault calls the whole. The OperatorFault is of the
+    part outside the schema that is nearest to being inside."""
     error = best_match(Draft202012Validator(schema).iter_errors(arguments))
     if error is None:
         return

@@ -23,12 +23,10 @@ _FOUND_COLUMNS = (
 )
 _FOUND = 10
 _MOST_FOUND = 1_000
-_CANDIDATES = 2_000
-"""Of each property, whose nearness is computed: 20 ms for all of them."""
-NEAR = 0.6
-"""Nearness from which a name is shown: the cutoff of :func:`difflib.get_close_matches`."""
+_CANDIDATES = 2_000  # of each property, whose nearness is computed: 20 ms for all of them
+NEAR = 0.6  # nearness from which a name is shown: the cutoff of get_close_matches
+# Least nearness of a name that contains the text: above those with a typing error in every third letter
 _CONTAINED = 0.8
-"""Least nearness of a name that contains the text: above those with a typing error in every third letter."""
 _COMPARED = 200  # characters of a text
 _CYPHER_ROWS = 10_000
 
@@ -112,12 +110,9 @@ async def _found(arguments: Arguments, context: OperatorContext, match: str) -> 
 
 
 def _near_names(text: CypherText, value: str, wanted: str) -> tuple[str, str]:
-    """The condition of names that may be near, and what orders them so that the nearest stand among the first.
-
-    A text with n errors, cut into n + 1 pieces, has a piece without an error: engines without fuzzy search look for the pieces.
-
-    :param value: expression of the name.
-    """
+    """The condition that the name, an expression, may be near, and what orders names so that the nearest stand among
+    the first. A text with n errors, cut into n + 1 pieces, has a piece without an error: engines without fuzzy search
+    look for the pieces."""
     short = wanted.strip()[:_COMPARED]
     size = max(-(-len(short) // (1 if len(short) < 4 else 2 if len(short) < 8 else 3)), 1)
     pieces = [short[at : at + size] for at in range(0, len(short), size)]

@@ -22,13 +22,12 @@ from planners.graphseek.results import Cell, Result, ResultColumn
 
 _HOPS = ResultColumn(name="hops", type="integer")
 _NAME = ResultColumn(name="name", type="string")
+# The columns of relationships, from which a page draws a graph
 _EDGES = tuple(
     ResultColumn(name=name, type="node" if name in ("source", "target") else "string")
     for name in ("source", "source_type", "source_name", "type", "target", "target_type", "target_name")
 )
-"""The columns of relationships, from which a page draws a graph."""
-_MOST_ENDS = 500
-"""Ids of ends: engines compare each with each node that is reached."""
+_MOST_ENDS = 500  # ids of ends: engines compare each with each node that is reached
 _AROUND = 200  # nodes
 
 

@@ -36,16 +36,14 @@ from planners.journal.run_journal import RunJournal
 
 _CONVERTED = frozenset({"pdf", "docx", "xlsx"})
 _TEXTS = frozenset({"html", "csv", "tsv", "json", "jsonl", "md", "txt"})
-_PAGE_CHARS = 12_000
-"""About 3,000 tokens, so that four answers fit the window of a small model (16,384 tokens)."""
+_PAGE_CHARS = 12_000  # about 3,000 tokens, so that four answers fit the window of a small model (16,384 tokens)
 _MAX_NAME_BYTES = 200
 _MAX_FILES = 1_000  # of one run
-_MAX_FILE_BYTES = 20 * 2**20
-"""Of a file that is read: what mail systems usually take as an attachment."""
+_MAX_FILE_BYTES = 20 * 2**20  # of a file that is read: what mail systems usually take as an attachment
+# A pdf of 200 pages takes some 20 s; the converters need 230 MB of address space for a small file
 _CONVERTING = SandboxLimits(seconds=60.0, memory_bytes=2**30, output_bytes=8 * 2**20)
-"""A pdf of 200 pages takes some 20 s; the converters need 230 MB of address space for a small file."""
+# Of a table that is given as rows: as JSON it has up to four times as many, and an answer 10 MiB
 _MOST_TABLE_CHARS = 2 * 2**20
-"""Of a table that is given as rows: as JSON it has up to four times as many, and an answer 10 MiB."""
 _MOST_TOLD_ROWS = 50  # of a table that is told as text: more a model does not write down in one answer
 _MOST_ENTRIES = 20_000  # of an archive, those of archives in it too where they are stored as they are
 _ENDINGS = {"htm": "html", "xhtml": "html", "markdown": "md", "ndjson": "jsonl"}
@@ -376,10 +374,8 @@ def _rows(text: str, kind: str) -> list[dict[str, Any]]:
 
 
 def _records(table: Iterable[list[str]], with_commas: bool = False) -> list[dict[str, Any]]:
-    """Return the rows below the names of the columns; a column of numbers only has numbers. None where a row has other columns.
-
-    :param with_commas: whether decimals may be written with a comma.
-    """
+    """Return the rows below the names of the columns; a column of numbers only has numbers, and ``with_commas`` says
+    whether decimals may be written with a comma. None where a row has other columns."""
     names, *rows = [row for row in table if any(row)] or [[]]
     if any(len(row) != len(names) for row in rows) or len(set(names)) < len(names):
         return []
@@ -401,24 +397,17 @@ class FileConverter:
         self._sandbox = Sandbox(_CONVERTING)
 
     async def check(self) -> None:
-        """Find out whether documents can be converted here.
-
-        :raises MissingExtraError: when the extra ``files`` is not installed.
-        :raises IsolationError: when the conversion cannot be isolated.
-        """
+        """Find out whether documents can be converted here: raises MissingExtraError without the extra ``files``,
+        IsolationError when the conversion cannot be isolated."""
         if any(find_spec(module) is None for module in ("markitdown", "pdfminer", "mammoth", "openpyxl", "bs4")):
             raise MissingExtraError("documents (pdf, docx, xlsx, html)", extra="files")
         await self._sandbox.check()
 
     async def convert(self, name: str, kind: str, content: bytes, charset: str = "", base: str = "") -> tuple[str, str]:
-        """Return the title, which only html has, and the text. Errors also as of :meth:`check`.
-
-        :param name: of the document, for errors.
-        :param kind: ``pdf``, ``docx``, ``xlsx``, ``html``.
-        :param base: address of a page of the web; its links become absolute.
-        :raises TooLargeError: when it cannot be converted within the limits.
-        :raises DocumentError: when it is damaged or encrypted.
-        """
+        """Return the title, which only html has, and the text of a ``pdf``, ``docx``, ``xlsx`` or ``html``. Errors name
+        the document; links of a page of the web become absolute by ``base``, its address. Raises TooLargeError when it
+        cannot be converted within the limits, DocumentError when it is damaged or encrypted, and what :meth:`check`
+        raises."""
         await self.check()
         code = f"{inspect.getsource(_convert)}\n_convert({kind!r}, {charset!r}, {base!r})\n"
         result = await self._sandbox.run(code, stdin=content)

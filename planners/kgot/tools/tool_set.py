@@ -35,8 +35,7 @@ from planners.kgot.tools.task_files import TaskFiles, image_type
 from planners.kgot.tools.web_tools import WebTools
 
 NAMESPACE = "kgot"
-_MAX_DESCRIPTION = 1_024
-"""Characters of a description: servers with the OpenAI interface refuse a function with more."""
+_MAX_DESCRIPTION = 1_024  # characters of a description: servers with the OpenAI interface refuse a function with more
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # legal as a function of every model runtime
 
 
@@ -131,10 +130,8 @@ class ToolSet:
         return [own.tool for own in self._own.values()]
 
     async def ready(self) -> Mapping[str, str]:
-        """Check all tools at once, at the start of a run, and return why some cannot be used: id → reason, and what to do.
-
-        One that is not ready answers later calls with the reason.
-        """
+        """Check all tools at once, at the start of a run, and return why some cannot be used: id → reason, and what to
+        do. One that is not ready answers later calls with the reason."""
         checks = {id_: own.check() for id_, own in self._own.items() if own.check is not None}
         ended = zip(checks, await asyncio.gather(*checks.values(), return_exceptions=True), strict=True)
         self._unusable.clear()
@@ -177,11 +174,9 @@ class ToolSet:
         return replace(answer, body=pydantic_core.from_json(encoded), size=len(encoded))
 
     def invoker(self, inner: ToolInvoker | None = None) -> ToolInvoker:
-        """Return what answers calls of these tools itself, and hands on all others; None: they are refused.
-
-        It asks nobody for consent: hand it to :meth:`planners.calls.tool_access.ToolAccess.calling`, which does. A catalogue that
-        says of a tool that it does less than it was registered with is not believed.
-        """
+        """Return what answers calls of these tools itself, and hands on all others; None: they are refused. It asks
+        nobody for consent: hand it to :meth:`planners.calls.tool_access.ToolAccess.calling`, which does. A catalogue
+        that says of a tool that it does less than it was registered with is not believed."""
         return _ToolSetInvoker(self, inner)
 
     def finder(self, inner: Finder, *, most: int, always: Collection[str] = ()) -> Finder:
@@ -241,8 +236,8 @@ def _failed(problem: str | Exception, status: str = "error") -> ToolAnswer:
     return ToolAnswer(ok=False, status=status, body={"error": str(problem)})
 
 
+# Ids of the tools that a task with files always has at hand
 FILE_TOOLS = tuple(f"{NAMESPACE}/{name}" for name in ("inspect_file", "run_python", "extract_zip"))
-"""Ids of the tools that a task with files always has at hand."""
 
 _STARTING_S = 30.0  # files are copied before; the sandbox ends the code itself
 _WHY = {
@@ -250,8 +245,7 @@ _WHY = {
     "output": "the code wrote more than {0.output_bytes:,} bytes",
     "killed": "the code was ended: too much memory, or a call that is not allowed",
 }
-_QUESTION_CHARS = 8_000
-"""Of a question: about 2,000 tokens, an eighth of the window of a small model."""
+_QUESTION_CHARS = 8_000  # of a question: about 2,000 tokens, an eighth of the window of a small model
 _ANSWER_TOKENS = 1_000
 _IMAGE_TOKENS = 2_000  # reserved: 1,445 is the most that an image counts at OpenAI, in high detail
 _KNOWLEDGE = (
@@ -266,16 +260,11 @@ _LOOK = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolModels:
-    """The models that tools ask; a tool without its model is not ready.
+    """The models that tools ask; a tool without its model is not ready."""
 
-    :param chat: answers questions. Its own limits of tokens and money hold.
-    :param vision: answers questions about images.
-    :param budget: of the vision model.
-    """
-
-    chat: ChatModel | None = None
-    vision: OpenAIEndpoint | None = None
-    budget: Budget | None = None
+    chat: ChatModel | None = None  # answers questions. Its own limits of tokens and money hold
+    vision: OpenAIEndpoint | None = None  # answers questions about images
+    budget: Budget | None = None  # of the vision model
 
 
 def standard_tools(

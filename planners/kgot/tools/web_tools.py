@@ -23,18 +23,17 @@ from ontology.errors import InvalidArgumentError, ToolCallError, UnsupportedErro
 from planners.kgot.tools.task_files import FileConverter
 
 _REDIRECTS = 5
+# About 1,500 tokens, so that eight answers fit the window of a small model beside the graph (16,384 tokens)
 _PART_CHARS = 6_000
-"""About 1,500 tokens, so that eight answers fit the window of a small model beside the graph (16,384 tokens)."""
 _KEPT_PAGES = 16
 _QUERY_CHARS, _ADDRESS_CHARS, _RESULT_CHARS = 500, 2_000, 500
 _MOST_RESULTS = 10
 _HEADERS = {"User-Agent": "egotools (a tool of a language model)", **IDENTITY}
 _HTML = ("text/html", "application/xhtml+xml")
 _TEXTS = ("application/json", "application/ld+json", "application/xml", "application/rss+xml", *_HTML)
+# Beginnings of the names of the web's encodings; Python knows others, which are slow or none of texts
 _ENCODINGS = tuple("utf ascii us-ascii iso-8859 latin windows cp1 gb big5 shift euc koi8 mac".split())
-"""Beginnings of the names of the web's encodings; Python knows others, which are slow or none of texts."""
-_LISTS = ("organic_results", "results")
-"""Where the results of a search stand: as SerpAPI answers, and as SearXNG does."""
+_LISTS = ("organic_results", "results")  # where the results of a search stand: as SerpAPI answers, and as SearXNG does
 _FIELDS = {
     "title": ("title",),
     "url": ("link", "url"),
@@ -210,10 +209,8 @@ def _media_type(response: httpx.Response) -> str:
 
 
 def _checked(url: str) -> str:
-    """Return an address without its fragment.
-
-    :raises ToolRequestError: when it is none of HTTP, names a user, or is very long.
-    """
+    """Return an address without its fragment; raises ToolRequestError when it is none of HTTP, names a user, or is very
+    long."""
     remedy = "Give an address such as https://example.org/page."
     try:
         parts = urlsplit(url.strip())

@@ -44,6 +44,7 @@ class MethodRule(NamedTuple):
 
 _READS = ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog", "ReportOutcome", "Plan")
 _CHANGES = ("Publish", "Rollback", "ListSnapshots", "Diff")
+# Full name of a method → who may call it
 METHODS: dict[str, MethodRule] = {
     **{f"/egotools.v1.ToolRetrieval/{name}": MethodRule("read") for name in _READS},
     **{f"/egotools.v1.CatalogAdmin/{name}": MethodRule("admin") for name in _CHANGES},
@@ -53,7 +54,6 @@ METHODS: dict[str, MethodRule] = {
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": MethodRule("read", of_tenant=False),
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo": MethodRule("read", of_tenant=False),
 }
-"""Full name of a method → who may call it."""
 
 _NAMES = {  # of gRPC, the one that identifies a workload best first: it is the caller's name in logs
     "uri": "peer_uri",
@@ -126,9 +126,8 @@ class Access:
         self._settings, self._denied, self.authentication = settings, denied, authentication
 
     async def admit(self, context: _Context, method: str, *, is_known: bool = True) -> None:
-        """Say who makes a call, before its message is read; a call that may not be made ends here. Only a known caller is told that there is
-        no such method.
-        """
+        """Say who makes a call, before its message is read; a call that may not be made ends here. Only a known caller
+        is told that there is no such method."""
         authentication, rule, name, tenant = self.authentication, METHODS.get(method), "", ""
         if authentication is None or (rule is not None and rule.role is None):
             return
@@ -202,10 +201,8 @@ def access_of(
     denied: Callable[..., None] = lambda method, **said: None,
     policy_read: Callable[[str, str], None] = lambda file, outcome: None,
 ) -> Access:
-    """Return the access control that the settings ask for.
-
-    :param policy_read: called with the file and the outcome when the policy was read, and read again.
-    """
+    """Return the access control that the settings ask for; ``policy_read`` is called with the file and the outcome when
+    the policy was read, and read again."""
     check_settings(settings)
     policy, tokens, jwks = settings.access_policy, settings.tokens_file, settings.jwks
     if policy is None:

@@ -170,10 +170,8 @@ def _has_dot_segments(uri: str) -> bool:
 
 
 def _filled(values: Iterable[str], identity: Identity) -> tuple[str, ...]:
-    """The values with the claims in their places; KeyError where there is no such claim.
-
-    A value that a filter would read as a pattern counts as none: who issues tokens may name values, and not all of them at once.
-    """
+    """The values with the claims in their places; KeyError where there is no such claim. A value that a filter would
+    read as a pattern counts as none: who issues tokens may name values, and not all of them at once."""
     found: list[str] = []
     for value in values:
         placeholder = _PLACEHOLDER.fullmatch(value)

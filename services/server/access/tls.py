@@ -36,11 +36,9 @@ def check_pair(certificate: Path | None, key: Path | None, *, subject: str, reme
 
 
 def server_credentials(certificate: Path, key: Path, client_ca: Path | None = None) -> grpc.ServerCredentials:
-    """Return TLS credentials that follow the PEM files; a connection gets the certificate of its time.
-
-    :param client_ca: certificates of the authorities whose clients are accepted; with it a client must show a certificate.
-    :raises InvalidArgumentError: when the files cannot be used at first. Later a bad pair is logged, and the old one serves.
-    """
+    """Return TLS credentials that follow the PEM files; a connection gets the certificate of its time. With
+    ``client_ca``, certificates of the authorities whose clients are accepted, a client must show a certificate. Files
+    that cannot be used at first raise InvalidArgumentError; later a bad pair is logged, and the old one serves."""
 
     def read() -> grpc.ServerCertificateConfiguration:
         chain_pem, key_pem = _checked_pair(certificate, key)
@@ -83,9 +81,8 @@ def web_context(certificate: Path, key: Path) -> SSLContext:
 
 
 def web_tls(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> SSLContext | None:
-    """Return the TLS of an HTTP port with the options ``--tls-cert``, ``--tls-key`` and ``--insecure``; None for plain text, which is refused
-    beyond loopback.
-    """
+    """Return the TLS of an HTTP port with the options ``--tls-cert``, ``--tls-key`` and ``--insecure``; None for plain
+    text, which is refused beyond loopback."""
     check_pair(certificate, key, subject="--tls-cert, --tls-key", remedy="Give both, or none")
     if certificate is not None and key is not None:
         return web_context(certificate, key)
@@ -106,12 +103,9 @@ def own_target(host: str, port: int | str) -> str:
 def client_credentials(
     trusted: Path, certificate: Path | None = None, key: Path | None = None
 ) -> grpc.ChannelCredentials:
-    """Return the TLS credentials of a channel.
-
-    :param trusted: certificates that the server's must come from, PEM.
-    :param certificate: the chain that the client shows, PEM, with its ``key``; None: none.
-    :raises StorageError: when a file cannot be read; InvalidArgumentError: for a certificate or a key alone.
-    """
+    """Return the TLS credentials of a channel, from PEM files: ``trusted`` has certificates that the server's must come
+    from, ``certificate`` the chain that the client shows with its ``key``, or is None. Raises StorageError when a file
+    cannot be read, InvalidArgumentError for a certificate or a key alone."""
     check_pair(certificate, key, subject="--client-cert, --client-key", remedy="Give both, or none")
     shown = [None if path is None else _read(path) for path in (key, certificate)]
     return grpc.ssl_channel_credentials(_read(trusted), *shown)
@@ -121,11 +115,8 @@ def own_credentials(
     own: Path, certificate: Path | None = None, key: Path | None = None
 ) -> tuple[grpc.ChannelCredentials, list[tuple[str, Any]]]:
     """Return the TLS credentials of a channel to the server with the certificate ``own``, and the channel's options.
-
     This certificate is trusted as it is, whatever names and authority it has: it was read from the disk of the server.
-
-    :raises InvalidArgumentError: when ``own`` has no name that TLS can check; and as :func:`client_credentials`.
-    """
+    Raises InvalidArgumentError when it has no name that TLS can check, and what :func:`client_credentials` raises."""
     leaf, names = _certificates(own, _read(own))[0], list[str]()
     try:  # a URI (SPIFFE) is no name for gRPC; without a DNS name it takes the common name
         found = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

@@ -62,8 +62,7 @@ _SUBJECTS = ("sub", "client_id", "azp")
 _FETCH_S, _FIRST_KEYS_S = 5.0, 1.0  # of one request; between two while no key is known
 _MOST_KEY_BYTES = 1024 * 1024  # of a key set
 _CLAIMS: Any = {"require": ["exp", "iss", "aud"], "verify_iat": False}
-_KeyLookup: TypeAlias = Callable[[str], Awaitable["jwt.PyJWK | None"]]
-"""Key id → the key; None where there is none."""
+_KeyLookup: TypeAlias = Callable[[str], Awaitable["jwt.PyJWK | None"]]  # key id → the key; None where there is none
 
 
 def _parse_keys(text: bytes) -> dict[str, jwt.PyJWK]:
@@ -94,9 +93,8 @@ def _parse_keys(text: bytes) -> dict[str, jwt.PyJWK]:
 
 
 class _KeyAddress:
-    """The keys of an address. PyJWT's own client asks again for each unknown key id, without a bound of bytes: whoever makes
-    tokens up would let the server ask. An address that does not answer leaves the keys as they are.
-    """
+    """The keys of an address. PyJWT's own client asks again for each unknown key id, without a bound of bytes: whoever
+    makes tokens up would let the server ask. An address that does not answer leaves the keys as they are."""
 
     def __init__(self, address: str, refresh_s: float, max_age_s: float) -> None:
         self._address, self._trusted = address, ssl.create_default_context()
@@ -140,12 +138,9 @@ class _KeyAddress:
 
 
 def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0) -> _KeyLookup:
-    """Return the lookup of keys in a file or at an address.
-
-    :param place: a path, or an address that begins with ``https://``; ``http://`` only on loopback.
-    :param refresh_s: seconds between two requests for an unknown key id; after ``max_age_s`` all are fetched again.
-    :raises InvalidArgumentError: when the file cannot be read, or the address is not allowed.
-    """
+    """Return the lookup of keys in a file, or at an address that begins with ``https://``; ``http://`` only on
+    loopback. Between two requests for an unknown key id are ``refresh_s`` seconds; after ``max_age_s`` all are fetched
+    again. Raises InvalidArgumentError when the file cannot be read, or the address is not allowed."""
     if "://" not in place:
         path = Path(place)
         file = WatchedFiles("key set", [path], lambda: _parse_keys(read_limited(path)))

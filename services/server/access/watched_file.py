@@ -24,9 +24,8 @@ _PATIENCE_S = 2.0  # for a slow disk; then the value before serves
 
 
 class WatchedFiles(Generic[_T]):
-    """A value that is read from files, and again when they change. A change that cannot be read is logged, and the value stays; at first it
-    is an InvalidArgumentError.
-    """
+    """A value that is read from files, and again when they change. A change that cannot be read is logged, and the
+    value stays; at first it is an InvalidArgumentError."""
 
     def __init__(
         self,
@@ -95,10 +94,8 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 
 def read_limited(path: Path) -> bytes:
-    """Return the content of a file of at most 1 MiB.
-
-    :raises ValueError: when it is larger, or is a pipe or a device; OSError when it cannot be read.
-    """
+    """Return the content of a file of at most 1 MiB. Raises ValueError when it is larger, or is a pipe or a device,
+    OSError when it cannot be read."""
     if path.exists() and not path.is_file():
         raise ValueError("it is no regular file")
     with path.open("rb") as file:

@@ -19,15 +19,14 @@ from ontology.redaction import redact
 from services.server.calls import CallRecord, fields
 
 _LOG = logging.getLogger("egotools.audit")
+# Method that changes a catalogue → action of its entries
 AUDITED_METHODS: Mapping[str, str] = MappingProxyType({"Publish": "publish", "Rollback": "rollback"})
-"""Method that changes a catalogue → action of its entries."""
 
 
 class AuditLog:
-    """The audit log of one server, which others of the machine may write too; None for the path: nothing is kept.
-
-    A call that changes something has two entries: one before it begins, without which it does not begin, and one with its outcome. The
-    file is opened for each line, so whoever rotates it renames it. Use it in the event loop of the server.
+    """The audit log of one server, which others of the machine may write too; None for the path: nothing is kept. A
+    call that changes something has two entries: one before it begins, without which it does not begin, and one with its
+    outcome. The file is opened for each line, so whoever rotates it renames it. Use it in the event loop of the server.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -35,9 +34,8 @@ class AuditLog:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="egotools-audit-log")
 
     async def begin(self, record: CallRecord, subject: str = "") -> None:
-        """Note that a call is going to change ``subject``, the id of a snapshot or empty; returns at once for other calls. StorageError when
-        that cannot be written.
-        """
+        """Note that a call is going to change ``subject``, the id of a snapshot or empty; returns at once for other
+        calls. StorageError when that cannot be written."""
         if record.method in AUDITED_METHODS:
             record.subject = subject
             await asyncio.get_running_loop().run_in_executor(self._writer, self._write, *_of(record, "begun"))

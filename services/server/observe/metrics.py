@@ -48,10 +48,9 @@ _BEGINNINGS = {
     "auto_k:": "no-estimate",
     "abstain:": "no-estimate",
 }
+# Every kind. ``encoder``, ``reranker``, ``query-model`` and ``chooser``: the model is down or late; ``query-needs``: it
+# wrote none, or unusable ones; ``chooser-choice``: it chose none, or what it was not shown.
 FALLBACK_KINDS = (*dict.fromkeys(_BEGINNINGS.values()), OTHER)
-"""Every kind. ``encoder``, ``reranker``, ``query-model`` and ``chooser``: the model is down or late; ``query-needs``: it wrote none, or unusable
-ones; ``chooser-choice``: it chose none, or what it was not shown.
-"""
 STAGES = ("queue", "model", "encode", "entry", "ego", "rank", "explain", "total")
 METHODS = frozenset(
     method.name
@@ -216,9 +215,9 @@ def _gauge(name: str, text: str) -> GaugeMetricFamily:
 
 # -- the HTTP port -----------------------------------------------------------------------------------------------------
 
+# Value of a header ``Authorization``, empty where it is absent → 200 where the metrics may be read, 401 for nobody
+# known, 403 for a caller without the role
 Authorize: TypeAlias = Callable[[str], Awaitable[int]]
-"""Value of a header ``Authorization``, empty where it is absent → 200 where the metrics may be read, 401 for nobody known, 403 for a caller
-without the role."""
 _MOST_CONNECTIONS, _HEAD_BYTES, _SCRAPE_S = 64, 8_192, 5.0
 
 
@@ -228,10 +227,8 @@ async def anybody(header: str) -> int:
 
 
 class MetricsHttp:
-    """Answers scrapes and probes: one request a connection, at most 64 connections, five seconds for each.
-
-    A further connection takes the place of the oldest: who holds connections loses them, and a probe is answered.
-    """
+    """Answers scrapes and probes: one request a connection, at most 64 connections, five seconds for each. A further
+    connection takes the place of the oldest: who holds connections loses them, and a probe is answered."""
 
     def __init__(
         self,

@@ -108,6 +108,8 @@ async def in_order(steps: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     try:
         ended = await asyncio.gather(*map(one, steps, told), return_exceptions=True)
     finally:
+        for step in steps:
+            step.close()  # one that was cancelled before it began would be told as never awaited
         for event in (event for events in told for event in events):
             emit(event)
     results = []

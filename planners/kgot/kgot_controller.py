@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from egotools import ClientError, PermissionDeniedError, Tool
 from egotools.calling.invoker import TOO_DEEP, ToolAnswer, ToolInvoker
@@ -143,7 +144,7 @@ async def _decide(run: RunState) -> Decided:
             faults[nth] = error
             raise
 
-    votes = await in_order([run.contained("vote", vote(nth), None) for nth in range(times)])
+    votes = await in_order([run.contained("vote", partial(vote, nth), None) for nth in range(times)])
     run.take_votes(faults)
     usable = [vote for vote in votes if vote is not None]
     judged = None

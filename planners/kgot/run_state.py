@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePath
 from typing import Any, NamedTuple, TypeVar
 
@@ -89,11 +90,12 @@ class RunState:
         seen = {"graph_text": self.text, "calls": tuple(self.calls), "fruitless": tuple(self.fruitless)}
         return TaskView(task=self.task, iteration=self.iteration, **seen)  # type: ignore[arg-type]
 
-    async def contained(self, step: str, work: Awaitable[T], otherwise: U) -> T | U:
+    async def contained(self, step: str, work: Awaitable[T] | Callable[[], Awaitable[T]], otherwise: U) -> T | U:
         """Return what a step gives, clean; where it fails, tell so and return another value. Only an exceeded budget
-        ends the run. Whatever is raised counts as a failure: models, tools and stores give what nobody foresaw."""
+        ends the run. Whatever is raised counts as a failure: models, tools and stores give what nobody foresaw. Of steps
+        that are run at once the work is a function: one that is cancelled before it begins leaves nothing unawaited."""
         try:
-            return cleaned(await work)
+            return cleaned(await (work() if callable(work) else work))
         except BudgetExceededError:
             raise
         except Exception as error:
@@ -237,7 +239,7 @@ class RunState:
         """Return what queries of a kind, ``query`` or ``script``, gave, as text, with how many votes gave them; without
         a query one is written first."""
         counts = Counter(queries) or Counter({"": 1})
-        asked = [self.contained("query", self._rows(kind, query, forced), None) for query in counts]
+        asked = [self.contained("query", partial(self._rows, kind, query, forced), None) for query in counts]
         found = Counter[str]()
         for rows, weight in zip(await in_order(asked), counts.values(), strict=True):
             if rows is not None:
@@ -291,10 +293,12 @@ class RunState:
         ``partials`` are what queries gave, or answers that were read off the graph, with how many votes gave each."""
         if not partials:
             return ""
-        computed = await in_order([self.contained("maths", self._computed(text), text) for text in partials])
+        computed = await in_order([self.contained("maths", partial(self._computed, text), text) for text in partials])
         view, times = self.view(), range(self.settings.max_final_solution_parsing)
         asked = [
-            self.contained("final answer", self.steps.final(view, text, nth), "") for text in computed for nth in times
+            self.contained("final answer", partial(self.steps.final, view, text, nth), "")
+            for text in computed
+            for nth in times
         ]
         answers = [answer.strip() for answer in await in_order(asked)]
         weights = [weight for weight in partials.values() for _ in times]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import logging
 import os
@@ -81,10 +82,11 @@ class AuditLog:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             log = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o640)
             try:
+                fcntl.flock(log, fcntl.LOCK_EX)  # a line that another is writing is not torn
                 size = os.fstat(log).st_size
                 torn = size > 0 and os.pread(log, 1, size - 1) != b"\n"  # a writer ended in the middle of a line
                 line = b"\n" + line if torn else line
-                if os.write(log, line) < len(line):  # one write: others may append at this moment
+                if os.write(log, line) < len(line):
                     raise OSError("only a part of a line was written")
                 os.fsync(log)
             finally:

@@ -141,6 +141,9 @@ async def code_of(
         except grpc.aio.AioRpcError as error:
             raw = dict(error.trailing_metadata() or ()).get(ERROR_METADATA_KEY, b"")
             handled = bool(raw) and error.code() not in (NOBODY, DENIED)
+            if client_streaming and not raw and error.code() is grpc.StatusCode.INTERNAL:
+                # Made by the client itself, where it wrote at the moment in which the server ended the call.
+                return await code_of(server, path, token, tenant, message)
             return OK if handled else await call.code(), raw
     return OK, b""
 

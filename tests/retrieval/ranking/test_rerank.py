@@ -103,8 +103,7 @@ def test_each_need_is_reranked_by_itself_and_the_preset_fast_reranks_nothing(sna
 
         def score(self, query: str, documents: Sequence[str]) -> Floats1d:
             asked.append(query.lower())
-            last: Floats1d = np.eye(1, len(documents), len(documents) - 1, dtype=np.float32)[0]
-            return last
+            return np.asarray(np.eye(1, len(documents), len(documents) - 1)[0], dtype=np.float32)
 
     needs = ("create a purchase order", "find an employee by name")
     presets = make_presets(snapshot, HashingEncoder(), Last(), baselines=False)

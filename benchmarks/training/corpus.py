@@ -81,7 +81,7 @@ def lists(found: Iterable[Mapping[str, Any]], texts: Mapping[str, str]) -> Itera
             by_document[group["ids"][0].partition("/")[0]].append(group)
     for document, groups_ in sorted(by_document.items()):
         named = sorted({id_ for group in groups_ for id_ in group["ids"]})
-        others = sorted(id_ for id_ in texts if id_.partition("/")[0] == document and id_ not in set(named))
+        others = sorted({id_ for id_ in texts if id_.partition("/")[0] == document}.difference(named))
         random.Random(document).shuffle(others)
         ranked = [*named, *others][: max(MOST_RANKED, len(named))]
         if len(ranked) < FEWEST_RANKED:
@@ -91,8 +91,9 @@ def lists(found: Iterable[Mapping[str, Any]], texts: Mapping[str, str]) -> Itera
         for group, row in zip(groups_, encoder.encode([group["query"] for group in groups_]) @ vectors.T, strict=True):
             ranks = (np.argsort(np.argsort(-scores)) for scores in (row, words.get_scores(_words(group["query"]))))
             fused = sum(1 / (SMOOTHING + rank) for rank in ranks)
-            right, *rest = sorted(map(ranked.index, group["ids"]), key=lambda place: -(row + 4 * fused)[place])
-            if rest and (row + 4 * fused)[right] < (row + 4 * fused)[rest[0]] + CLEARLY:
+            near = row + 4 * fused
+            right, *rest = sorted(map(ranked.index, group["ids"]), key=(-near).__getitem__)
+            if rest and near[right] < near[rest[0]] + CLEARLY:
                 continue
             wrong = vectors @ vectors[right] < SAME
             wrong[[right, *rest]] = False

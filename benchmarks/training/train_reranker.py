@@ -136,7 +136,6 @@ def train(model: Any, supply: Iterator[Any], phase: Phase) -> None:
     import torch
 
     steps = phase.steps
-
     for parameter in model.enc.layers[0].parameters():
         parameter.requires_grad_(False)
     head = list(model.head.parameters())

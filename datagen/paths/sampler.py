@@ -444,7 +444,7 @@ class FoundPaths:
     """The paths of each class."""
 
     by_class: Mapping[str, tuple[ToolPath, ...]]  # in the order found; the paths of a class have distinct sets of tools
-    # steps that the validator rejected (stage ``sequence``), paths with a needless tool or an open input, classes with
+    # steps that the validator rejected (stage ``sequence``), paths that are not minimal or have an open input, classes with
     # fewer paths than wanted, and tools without a path (stage ``path``)
     rejected: tuple[RejectedRequest, ...]
 
@@ -490,7 +490,7 @@ class _Finder:
     """Finds the paths of one catalogue, class after class, with common usage counts.
 
     :ivar why_none: for each class, the reasons why tools have no path, with the number of tools.
-    :ivar rejected: the paths with a needless tool or an open input.
+    :ivar rejected: the paths that are not minimal or have an open input.
     """
 
     def __init__(

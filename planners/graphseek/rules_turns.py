@@ -262,11 +262,11 @@ class _Compiled:
         return each.op == "=" and "named" in known.words
 
     def _named(self, var: str) -> list[Result | None]:
-        """The nodes that have each of the names of a variable, by their name or their key; None: there are none."""
+        """The nodes that have each of the names of a variable, by their name or their key, and meet its conditions; None: there are none."""
 
         def called(name: Any) -> Result | None:
             for key in self._asked.naming[self._graph.vars[var]]:
-                filters = [{"key": key, "operator": "=", "value": name}]
+                filters = [{"key": key, "operator": "=", "value": name}, *self._filters(var)]
                 if found := self._calls.result("get_nodes", node_type=self._type(var), filters=filters):
                     return found
             return None
@@ -316,12 +316,11 @@ class _Compiled:
         if start and end:
             months = (end.year - start.year) * 12 + end.month - start.month
         whole = start and end and filters[0].op == "=" and start.day == end.day == 1
-        whole = days.start and days.end and filters[0].op == "=" and days.start.day == days.end.day == 1
-        if not whole or days.start is None or months not in (1, 3, 12) or (days.start.month - 1) % months:
+        if not whole or start is None or months not in (1, 3, 12) or (start.month - 1) % months:
             raise _RefusedError(f"“{days.iso()}” is not one year, quarter or month")
-        asked: dict[Role, int] = {"year": days.start.year}
+        asked: dict[Role, int] = {"year": start.year}
         if months < 12:
-            asked |= {"quarter": (days.start.month + 2) // 3} if months == 3 else {"month": days.start.month}
+            asked |= {"quarter": (start.month + 2) // 3} if months == 3 else {"month": start.month}
         if not asked.keys() <= keys.keys():
             raise _RefusedError(f"no property says of which {' and '.join(asked)} it is")
         return [{"key": keys[role].name, "operator": "=", "value": value} for role, value in asked.items()]

@@ -398,7 +398,9 @@ def _value_words(doc: Any, links: Links) -> None:
         nouns = [each for each in links.mentions if each.kind == "noun"]
         after = [each for each in nouns if 0 < each.tokens[0] - token.i <= 3]
         before = [each for each in reversed(nouns) if each.at < token.i]
-        found = next(((each, noun) for noun in (*after, *before) for each in fields if each.kind in noun.types), None)
+        named = [each for each in links.mentions if each.kind == "value" and 0 < each.tokens[0] - token.i <= 2]
+        known = (*named, *after, *before)  # the novel "Rivers" is one thing
+        found = next(((each, noun) for noun in known for each in fields if each.kind in noun.types), None)
         only = token.i > 0 and doc[token.i - 1].lower_ == "only" and links.domain.extended
         links.said.update({token.i - 1} if only else ())
         if found is None and (token.pos_ in ("NOUN", "PROPN") or links.domain.extended):  # "a pdf", "topics that write"

@@ -8,12 +8,11 @@ the name of a variable says its type. The paper's form takes three times the tok
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import DictLoader, Environment, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from inference.chat import ChatModel, Message
@@ -25,8 +24,9 @@ from planners.query.domain import Domain
 from planners.query.graph_faults import date_notes, graph_faults
 from planners.query.query_graph import GoldRequest, ParsedRequest, QueryGraph, request_set, request_text, words_of
 
-_TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "prompt.yaml")
-_TEMPLATES = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=False)  # a prompt is no HTML
+_PROMPTS = Environment(  # a prompt is no HTML
+    loader=DictLoader(read_yaml(Path(__file__).parent / "prompt.yaml")), undefined=StrictUndefined, autoescape=False
+)
 _ATTEMPTS = 3
 _MAX_TOKENS = 600
 _MAX_REPEATED_CHARS = 4_000
@@ -116,7 +116,7 @@ def _messages(request: str, domain: Domain) -> list[Message]:
 
 
 def _render(name: str, **values: object) -> str:
-    return _TEMPLATES.from_string(_TEXTS[name]).render(**values).strip()
+    return _PROMPTS.get_template(name).render(**values).strip()
 
 
 def worked_examples(request: str, domain: Domain) -> tuple[GoldRequest, ...]:

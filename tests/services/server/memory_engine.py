@@ -30,6 +30,7 @@ from egotools.values import (
     ToolPlan,
     TraversedEdge,
 )
+from inference.encoder import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Dependency, Parameter, Tool
 from retrieval.engine import Engine
@@ -89,7 +90,7 @@ class MemoryEngine(Engine):
 
     tools: tuple[Tool, ...] = TOOLS
     snapshot_id: str = SNAPSHOT_ID
-    reranker: None = None
+    reranker: Reranker | None = None  # no request is reranked, but each is charged for it
     delays_s: dict[str, float] = field(default_factory=dict)
     hook: Callable[[Request], None] = lambda request: None
     stages: list[str] = field(default_factory=list)

@@ -16,6 +16,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from inference.cross_encoder import EmbeddedCrossEncoder
 from ontology.tool import Tool
 from retrieval.query.request import Request
 from services.server.server import SERVICE_NAME
@@ -128,6 +129,28 @@ async def test_a_batch_holds_a_worker_for_one_request_only() -> None:
         await one
         assert len((await whole).results) == 20
     assert asked.index("quiet") <= 2
+
+
+async def test_needs_that_a_reranker_reads_leave_a_worker_free() -> None:
+    engine = MemoryEngine(reranker=EmbeddedCrossEncoder())
+    dear = pb.RetrieveRequest(needs=["noisy " * 80, "noisy needs " * 40], k=5)
+    async with (
+        serving(engine, small_settings(workers=2, queue=64)) as server,
+        other_peer(server.address) as elsewhere,
+        connected(server.address) as noisy,
+        connected(elsewhere) as quiet,
+    ):
+        held = threading.Event()
+
+        def hook(request: Request) -> None:
+            assert not request.needs or held.wait(LIMIT_S)
+
+        engine.hook = hook
+        many = [asyncio.ensure_future(noisy.Retrieve(dear)) for _ in range(4)]
+        await until(lambda: server.limiter.admitted == 4)
+        await quiet.Retrieve(pb.RetrieveRequest(query="quiet"))
+        held.set()
+        await asyncio.gather(*many)
 
 
 # -- retry hints -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import resource
 import signal
 import socket
@@ -52,7 +53,8 @@ def is_own_host(header: str, names: Iterable[str] = ()) -> bool:
         host = (urlsplit(f"//{header}").hostname or "").lower()
     except ValueError:
         return False
-    return is_loopback(host) or host in names
+    after = header.lower().removeprefix(f"[{host}]" if ":" in host else host)  # a user before it, or text behind it, is no host
+    return bool(host) and re.fullmatch(r"(?::\d{1,5})?", after) is not None and (is_loopback(host) or host in names)
 
 
 class _Connection(H11Protocol):

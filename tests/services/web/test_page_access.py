@@ -105,6 +105,8 @@ async def test_a_page_that_is_left_ends_its_run(web_store: Path) -> None:
     [
         ({"host": "evil.example"}, 421),
         ({"host": "127.0.0.1.evil.example"}, 421),
+        ({"host": "evil.example@127.0.0.1"}, 421),
+        ({"host": "[::1]x"}, 421),
         ({"origin": "https://evil.example"}, 403),
         ({"origin": "http://["}, 403),
         ({"sec-fetch-site": "cross-site"}, 403),

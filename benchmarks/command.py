@@ -45,10 +45,11 @@ class Provenance:
     commit: str
     date: str
     encoder: str = ""
+    processor: str = ""  # its model; int8 products differ between kinds
 
     def __str__(self) -> str:
         encoder = f", encoder `{self.encoder}`" if self.encoder else ""
-        return f"commit `{self.commit}`, {self.date}{encoder}"
+        return f"commit `{self.commit}`, {self.date}{encoder}" + (f", {self.processor}" if self.processor else "")
 
 
 def current(encoder: str = "") -> Provenance:
@@ -58,7 +59,10 @@ def current(encoder: str = "") -> Provenance:
     """
     command = ["git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]
     commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    return Provenance(commit=commit, date=f"{datetime.now(UTC):%Y-%m-%d}", encoder=encoder)
+    models = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text("utf-8"))
+    return Provenance(
+        commit=commit, date=f"{datetime.now(UTC):%Y-%m-%d}", encoder=encoder, processor=next(iter(models), "")
+    )
 
 
 def replace_block(path: Path, name: str, text: str) -> None:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -167,6 +168,10 @@ def _differences(results: Results) -> Iterator[str]:
     for other, told in _AGAINST.items():
         gains = (" / ".join(_difference(figures[group, other, k]) for k in _CUTOFFS) for group in groups)
         yield f"| {told} | {' | '.join(gains)} |"
+    found = [[figures[each, _RERANKED, k].difference for each in _open_sets(results)] for k in _CUTOFFS]
+    medians = " / ".join(_points(100 * median(each)) for each in found)
+    gains = (" / ".join(_difference(figures[group, _RERANKED, k], sign=1) for k in _CUTOFFS) for group in groups)
+    yield f"| with the cross-encoder, minus itself without it | {' | '.join(gains)}; median {medians} |"
     yield ""
     yield "Mean tokens of a request for the agent, by the tokenizer of the encoder:"
     for name, cost in results.cost.items():
@@ -211,8 +216,10 @@ def _pair(figures: Found, group: str, system: str) -> str:
     return " / ".join(f"{figures[group, system, k].value * 100:.1f}" for k in _CUTOFFS)
 
 
-def _difference(one: Result) -> str:
-    value, low, high = (100 * (0.0 - each) for each in (one.difference, one.difference_high, one.difference_low))
+def _difference(one: Result, *, sign: int = -1) -> str:
+    """What ``default`` on needs gains on a system; with the sign 1 the other way round."""
+    value, *ends = (100 * sign * each for each in (one.difference, one.difference_low, one.difference_high))
+    low, high = sorted(ends)
     told = f"**{_points(value)}**" if low > 0 or high < 0 else _points(value)
     return f"{told} [{_points(low)}, {_points(high)}]"
 

@@ -57,7 +57,7 @@ PHASES = (
     Phase(2_600, {"needs": 1.0, "phrases": 0.35, "asked": 0.0}, 60, 8e-5, 1e-3, 0.06),
     Phase(1_500, {"needs": 0.14, "phrases": 0.04, "asked": 1.0}, DOCUMENT_TOKENS, 5e-5, 3e-4, 0.03),
 )
-# The constants above are chosen, not tuned: one run was made.
+# The constants above are chosen. Of the lengths of a document 60 and 40 tokens were measured, and training with and without the second phase.
 
 Pair = tuple[list[int], list[int]]
 """Token numbers, and of each whether it is of the tool."""

@@ -372,13 +372,12 @@ class OpenAIChat:
             request["response_format"] = {"type": "json_schema", "json_schema": described}
             texts.append(json.dumps(schema))
         estimate = sum(_tokens_in(text) + _TOKENS_PER_MESSAGE for text in texts)
-        with self.budget.reserve(prompt_tokens=estimate, completion_tokens=limit) as reservation:
-            answer = self._endpoint.chat(**request)
-            usage, text = reported_usage(answer), answer_text(answer)
-            read = estimate if usage.prompt_tokens is None else usage.prompt_tokens
-            written = _tokens_in(text or "") if usage.completion_tokens is None else usage.completion_tokens
-            # Settled before the text is checked: an unusable answer costs tokens too.
-            reservation.settle(prompt_tokens=read, completion_tokens=written)
+        self.budget.check(prompt_tokens=estimate, completion_tokens=limit)
+        answer = self._endpoint.chat(**request)
+        usage, text = reported_usage(answer), answer_text(answer)
+        read = estimate if usage.prompt_tokens is None else usage.prompt_tokens
+        written = _tokens_in(text or "") if usage.completion_tokens is None else usage.completion_tokens
+        self.budget.add(prompt_tokens=read, completion_tokens=written)  # an unusable answer costs tokens too
         if not text:
             raise self._endpoint.invalid_answer("the answer has no text")
         truncated = _at(answer, "choices", 0, "finish_reason") == "length"

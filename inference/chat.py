@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Condition, Lock
+from threading import Lock
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError
@@ -26,27 +25,11 @@ class Spend:
         return self.prompt_tokens + self.completion_tokens
 
 
-class Reservation:
-    """The part of a budget that is held for one call: at first the most that it may use, once settled what it used."""
-
-    def __init__(self, prompt_tokens: int, completion_tokens: int) -> None:
-        self.prompt_tokens = prompt_tokens
-        self.completion_tokens = completion_tokens
-        self.settled = False
-
-    def settle(self, *, prompt_tokens: int, completion_tokens: int) -> None:
-        """Set what the call used. A reservation that is never settled counts as nothing."""
-        self.prompt_tokens = prompt_tokens
-        self.completion_tokens = completion_tokens
-        self.settled = True
-
-
 class Budget:
     """Limits tokens and money over many calls from many threads.
 
-    Before a call starts, it reserves the most that it may use. When the reservations of other calls leave too little,
-    it waits for them. When the settled calls leave too little, it is rejected. So a call that fits is never rejected
-    because of the order of the threads. A failed call counts as nothing: what the server charges for it is not known.
+    A call that could exceed the limit is rejected before it is made; calls that run at once may together. A failed call
+    counts as nothing: what the server charges for it is not known.
 
     :param max_tokens: limit of prompt and completion tokens together; none where None.
     :param max_usd: limit in US dollars; none where None. It needs the prices.
@@ -75,62 +58,47 @@ class Budget:
         # US dollars for 1,000 prompt tokens, and for 1,000 completion tokens.
         self.prices = (usd_per_1k_prompt, usd_per_1k_completion)
         self._spent = Spend()
-        self._held: list[Reservation] = []
-        self._changed = Condition()
+        self._lock = Lock()
 
     @property
     def spent(self) -> Spend:
-        """What the settled calls used."""
-        with self._changed:
-            return self._spent
+        """What the calls used."""
+        return self._spent
 
     def usd(self, *, prompt_tokens: int, completion_tokens: int) -> float:
         """The price of a call in US dollars; 0 without prices."""
         return (prompt_tokens * self.prices[0] + completion_tokens * self.prices[1]) / 1000
 
-    @contextmanager
-    def reserve(self, *, prompt_tokens: int, completion_tokens: int) -> Iterator[Reservation]:
-        """Reserve for one call while the block runs, the most tokens that it may use; settle the reservation inside the block.
+    def check(self, *, prompt_tokens: int, completion_tokens: int) -> None:
+        """Check the next call, of the most tokens that it may use.
 
-        :raises BudgetExceededError: when the settled calls leave too little.
+        :raises BudgetExceededError: when what is spent leaves too little.
         """
-        reservation = Reservation(prompt_tokens, completion_tokens)
-        with self._changed:
-            while not self._fits(reservation, *self._held):
-                if not self._fits(reservation):
-                    limits = []
-                    if self._max_tokens is not None:
-                        limits.append(f"{self._spent.tokens} of {self._max_tokens} tokens")
-                    if self._max_usd is not None:
-                        limits.append(f"{self._spent.usd:.4f} of {self._max_usd:.4f} USD")
-                    raise BudgetExceededError(
-                        f"the next call could exceed the budget ({', '.join(limits)} spent)",
-                        subject="budget",
-                        remedy="Raise the budget and run the command again; cached answers are not paid for twice",
-                    )
-                self._changed.wait()
-            self._held.append(reservation)
-        try:
-            yield reservation
-        finally:
-            with self._changed:
-                self._held = [held for held in self._held if held is not reservation]
-                if reservation.settled:
-                    self._spent = self._with(reservation)
-                self._changed.notify_all()
+        after = self._with(prompt_tokens, completion_tokens)
+        limits = []
+        if self._max_tokens is not None:
+            limits.append(f"{self._spent.tokens} of {self._max_tokens} tokens")
+        if self._max_usd is not None:
+            limits.append(f"{self._spent.usd:.4f} of {self._max_usd:.4f} USD")
+        fits_tokens = self._max_tokens is None or after.tokens <= self._max_tokens
+        if not fits_tokens or (self._max_usd is not None and after.usd > self._max_usd):
+            raise BudgetExceededError(
+                f"the next call could exceed the budget ({', '.join(limits)} spent)",
+                subject="budget",
+                remedy="Raise the budget and run the command again; cached answers are not paid for twice",
+            )
 
-    def _fits(self, *reservations: Reservation) -> bool:
-        total = self._with(*reservations)
-        fits_tokens = self._max_tokens is None or total.tokens <= self._max_tokens
-        return fits_tokens and (self._max_usd is None or total.usd <= self._max_usd)
+    def add(self, *, prompt_tokens: int, completion_tokens: int) -> None:
+        """Count what a call used."""
+        with self._lock:
+            self._spent = self._with(prompt_tokens, completion_tokens)
 
-    def _with(self, *calls: Reservation) -> Spend:
-        """What is spent after these calls."""
-        prompt = self._spent.prompt_tokens + sum(call.prompt_tokens for call in calls)
-        completion = self._spent.completion_tokens + sum(call.completion_tokens for call in calls)
+    def _with(self, prompt_tokens: int, completion_tokens: int) -> Spend:
+        """What is spent after a call."""
+        prompt = self._spent.prompt_tokens + prompt_tokens
+        completion = self._spent.completion_tokens + completion_tokens
         usd = self.usd(prompt_tokens=prompt, completion_tokens=completion)
-        calls_made = self._spent.calls + len(calls)
-        return Spend(calls=calls_made, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
+        return Spend(calls=self._spent.calls + 1, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -37,6 +37,7 @@ _NO_KEY = "none"  # the library requires one; servers on a private network often
 _MAX_DETAIL_CHARS = 200
 _WRITE_BYTES = 16 * 2**10
 """The library's timeout begins again with each part of a write that the endpoint takes: so the parts are small."""
+_LATE = "Look at the model's server, or raise model_wait_s"
 _UNBOUNDED = "Check the address; an endpoint of models answers with a few megabytes at most, and not compressed"
 
 
@@ -65,6 +66,7 @@ class ModelEndpoint:
         self._timeout_s = timeout_s
         self._policy = policy
         self._remedy = remedy
+        self._paused_until = 0.0
         self.address = redacted_url(url).rstrip("/")
         self._bounds = _Bounds(self.address)
         headers = IDENTITY | {"Content-Type": "application/json"}
@@ -78,7 +80,19 @@ class ModelEndpoint:
         """
         url = self._url.copy_with(path=self._url.path.rstrip("/") + path) if path else self._url
         content = json.dumps(body).encode()
-        return call_with_retries(lambda: self._attempt(url, content), policy=self._policy, subject=self.address)
+        return self._call(lambda: self._attempt(url, content))
+
+    def _call(self, attempt: Callable[[], Any]) -> Any:
+        started, pause_s = time.monotonic(), self._policy.pause_s
+        if started < self._paused_until:
+            raise ModelError("it has not answered an earlier request in time", subject=self.address, remedy=_LATE)
+        try:
+            return call_with_retries(attempt, policy=self._policy, subject=self.address)
+        except ModelError:
+            failed = time.monotonic()
+            if failed - started >= pause_s > 0:
+                self._paused_until = failed + pause_s
+            raise
 
     def invalid_answer(self, problem: str) -> ModelError:
         """The error for an answer that cannot be used."""
@@ -258,7 +272,7 @@ class OpenAIEndpoint(ModelEndpoint):
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Send JSON, and return the JSON of the answer; errors as of :meth:`ModelEndpoint.post`."""
-        return call_with_retries(lambda: self._send(path, body), policy=self._policy, subject=self.address)
+        return self._call(lambda: self._send(path, body))
 
     def _send(self, path: str, body: Mapping[str, Any]) -> Any:
         self._bounds.begin(self._timeout_s)
@@ -358,13 +372,12 @@ class OpenAIChat:
             request["response_format"] = {"type": "json_schema", "json_schema": described}
             texts.append(json.dumps(schema))
         estimate = sum(_tokens_in(text) + _TOKENS_PER_MESSAGE for text in texts)
-        with self.budget.reserve(prompt_tokens=estimate, completion_tokens=limit) as reservation:
-            answer = self._endpoint.chat(**request)
-            usage, text = reported_usage(answer), answer_text(answer)
-            read = estimate if usage.prompt_tokens is None else usage.prompt_tokens
-            written = _tokens_in(text or "") if usage.completion_tokens is None else usage.completion_tokens
-            # Settled before the text is checked: an unusable answer costs tokens too.
-            reservation.settle(prompt_tokens=read, completion_tokens=written)
+        self.budget.check(prompt_tokens=estimate, completion_tokens=limit)
+        answer = self._endpoint.chat(**request)
+        usage, text = reported_usage(answer), answer_text(answer)
+        read = estimate if usage.prompt_tokens is None else usage.prompt_tokens
+        written = _tokens_in(text or "") if usage.completion_tokens is None else usage.completion_tokens
+        self.budget.add(prompt_tokens=read, completion_tokens=written)  # an unusable answer costs tokens too
         if not text:
             raise self._endpoint.invalid_answer("the answer has no text")
         truncated = _at(answer, "choices", 0, "finish_reason") == "length"

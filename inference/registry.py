@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from inference.encoder import Encoder, HashingEncoder, Reranker, SentenceTransformersEncoder
 from inference.minilm import WEIGHTS, MiniLmEncoder
+from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError, ModelNotAllowedError
 
 EMBEDDED_MODELS = frozenset(
@@ -62,11 +64,12 @@ def require_allowed_model(name: str, allowed: Iterable[str], *, subject: str) ->
         )
 
 
-def load_encoder(name: str, *, workers: int = 1) -> Encoder:
+def load_encoder(name: str, *, workers: int = 1, wait_s: float | None = None) -> Encoder:
     """Load an encoder by name.
 
     :param name: one of the forms in :data:`ENCODER_NAMES`.
     :param workers: threads of the embedded model; other models ignore it.
+    :param wait_s: seconds that one behind an address has for a call; None: its own timeouts, with retries.
     :raises InvalidArgumentError: when no encoder has this name; the remedy lists the known names.
     :raises MissingExtraError: when the encoder needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
@@ -82,14 +85,15 @@ def load_encoder(name: str, *, workers: int = 1) -> Encoder:
     if kind == "openai" and at and at["model"]:
         from inference.openai_client import OpenAIEncoder
 
-        return OpenAIEncoder(at["model"], base_url=at["url"])
+        return OpenAIEncoder(at["model"], base_url=at["url"], **_bounds(wait_s))
     raise _unknown("encoder", name, ENCODER_NAMES)
 
 
-def load_reranker(name: str) -> Reranker:
+def load_reranker(name: str, *, wait_s: float | None = None) -> Reranker:
     """Load a reranker by name.
 
     :param name: one of the forms in :data:`RERANKER_NAMES`.
+    :param wait_s: as for :func:`load_encoder`.
     :raises InvalidArgumentError: when no reranker has this name; the remedy lists the known names.
     :raises MissingExtraError: when the reranker needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
@@ -104,8 +108,12 @@ def load_reranker(name: str) -> Reranker:
     if kind == "cross-encoder" and rest:
         return CrossEncoderReranker(rest)
     if kind == "http" and at:
-        return HttpReranker(at["url"], model=at["model"])
+        return HttpReranker(at["url"], model=at["model"], **_bounds(wait_s))
     raise _unknown("reranker", name, RERANKER_NAMES)
+
+
+def _bounds(wait_s: float | None) -> dict[str, Any]:
+    return {} if wait_s is None else {"timeout_s": wait_s, "policy": RetryPolicy.once(wait_s)}
 
 
 def _unknown(kind: str, name: str, known: tuple[str, ...]) -> InvalidArgumentError:

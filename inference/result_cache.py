@@ -1,13 +1,12 @@
 """The result cache: vectors, extractions and answers of models by content hash, in one SQLite file.
 
-The cache may be lost, and it never stops a build. A damaged file is renamed. A damaged value counts as absent. When
+The cache may be lost, and it never stops a build. A damaged file is not used. A damaged value counts as absent. When
 the disk accepts no more, the cache stops writing. Each of these is logged once.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import sqlite3
 import threading
@@ -146,39 +145,23 @@ class ResultCache:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             return _connect(str(self._path))
-        except (sqlite3.OperationalError, OSError) as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             return self._in_memory(error)
-        except sqlite3.DatabaseError as error:
-            return self._replace_damaged(error)
 
     def _recover(self, error: sqlite3.DatabaseError) -> None:
         """Go on after a call that failed; its entries are not stored. Nobody waits twice for a file that another process holds."""
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-            self._connection.close()
-            self._connection = self._in_memory(error)
-        elif isinstance(error, sqlite3.OperationalError):
+        is_held = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+        if isinstance(error, sqlite3.OperationalError) and not is_held:
             if self._writes:
                 _LOG.warning("the cache %s is no longer written: %s", self._path, error)
             self._writes = False
         else:
             self._connection.close()
-            self._connection = self._replace_damaged(error)
-
-    def _replace_damaged(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
-        path = self._path
-        if path is None:
-            return _connect(":memory:")
-        try:
-            names = (path.with_name(f"{path.name}.damaged-{number}") for number in itertools.count(1))
-            moved = path.rename(next(name for name in names if not name.exists()))
-            path.with_name(f"{path.name}-journal").unlink(missing_ok=True)  # part of the damaged file
-            _LOG.warning("the cache %s is damaged (%s): moved to %s, a new one is started", path, error, moved.name)
-            return _connect(str(path))
-        except (OSError, sqlite3.DatabaseError) as second:
-            return self._in_memory(second)
+            self._connection = self._in_memory(error)
 
     def _in_memory(self, error: Exception) -> sqlite3.Connection:
-        _LOG.warning("the cache %s cannot be used, results are not cached: %s", self._path, error)
+        problem = "the cache %s cannot be used, results are not cached: %s. Delete it where it is damaged"
+        _LOG.warning(problem, self._path, error)
         return _connect(":memory:")
 
 

@@ -33,12 +33,19 @@ class RetryPolicy:
     :param base_delay_s: seconds before the first retry, doubled for each further one.
     :param max_delay_s: the longest back-off, in seconds.
     :param max_retry_after_s: the longest Retry-After, in seconds; a longer one ends the call at once.
+    :param pause_s: a call that fails after so many seconds, or more, lets those of the next so many seconds fail at once; 0: none.
     """
 
     max_retries: int = 4
     base_delay_s: float = 0.5
     max_delay_s: float = 20.0
     max_retry_after_s: float = 120.0
+    pause_s: float = 0.0
+
+    @classmethod
+    def once(cls, wait_s: float) -> RetryPolicy:
+        """One attempt, for callers that wait only so many seconds."""
+        return cls(max_retries=0, pause_s=wait_s)
 
     def delay_s(self, retry: int) -> float:
         """A random share of the back-off, from half to all of it, so that many callers do not retry at the same time."""

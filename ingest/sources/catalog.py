@@ -25,7 +25,7 @@ from ingest.sources.read_cache import ReadCache
 from ingest.sources.sanitize import printable, sanitize_tool, secret_places, without_secrets
 from ingest.sources.source import RejectedRecord
 from ingest.sources.sources_file import SourceEntry
-from ontology.errors import CatalogError, DocumentError, MissingExtraError, RejectionReason
+from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address
 from ontology.tool import NamedSource, Tool
 
@@ -248,7 +248,7 @@ def _report_unmatched(reads: Sequence[DocumentRead]) -> None:
             by_source[read.document.source.name].append((read, read.unmatched))
     for name, own in by_source.items():
         for key, pattern in sorted(frozenset.intersection(*(unmatched for _, unmatched in own))):
-            reason: RejectionReason = "no-match" if key.startswith("include") else EXCLUDES_NOTHING
+            reason = "no-match" if key.startswith("include") else EXCLUDES_NOTHING
             detail = f"The pattern {pattern!r} of {key} matches no tool; case counts."
             own[0][0].rejected.append(RejectedRecord(f"source {name}", reason, detail))
 

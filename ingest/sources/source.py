@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ingest.sources.document import Document, parse_json
-from ontology.errors import DocumentError, RejectionReason
+from ontology.errors import DocumentError
 from ontology.tool import Tool
 
 
@@ -28,7 +28,7 @@ class RejectedRecord:
     """
 
     subject: str
-    reason: RejectionReason
+    reason: str
     detail: str
 
     @classmethod

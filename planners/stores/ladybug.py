@@ -28,7 +28,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ontology.errors import DocumentError, MissingExtraError, RejectionReason, StatementError, StorageError
+from ontology.errors import DocumentError, MissingExtraError, StatementError, StorageError
 from planners.stores import graph_schema as schemas
 from planners.stores.engine import EngineEndedError, EngineProcess
 from planners.stores.graph_schema import CypherDialect, GraphSchema, read_rows_of
@@ -379,7 +379,7 @@ def _source(table: _Table) -> str:
     return f"table {table.type}" if table.file is None else str(table.file)
 
 
-def _fault(subject: str, problem: str, reason: RejectionReason = "unreadable", remedy: str = "") -> DocumentError:
+def _fault(subject: str, problem: str, reason: str = "unreadable", remedy: str = "") -> DocumentError:
     remedy = remedy or "Correct it and load again; nothing was replaced"
     return DocumentError(problem, subject=subject, remedy=remedy, reason=reason)
 

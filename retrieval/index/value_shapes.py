@@ -6,11 +6,13 @@ import copy
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import re2
 
 from ontology.errors import SnapshotCorruptError
 from ontology.value_shape import KIND_SHAPES, MAX_VALUE_CHARS, ShapeFacts, ShapeUse, ValueShape, facts_of
@@ -18,7 +20,11 @@ from retrieval.index.records import Records, write_records
 
 _FILE = "value_shapes"
 _MAX_TOKENS = 400  # distinct values that are looked up in one text
-_MAX_WAYS = 5_000_000  # ways to match that are tried for one text: at worst about a second. Chosen, not tuned.
+_MAX_STEPS = (
+    300_000_000  # instructions times characters that are looked up: at worst about a second. Chosen, not tuned.
+)
+# Memory of RE2 for the states that it has met. With less than some 160 bytes an instruction it would match nothing.
+_LEAST_BYTES, _BYTES_AN_INSTRUCTION = 2**24, 256
 _TOKEN = re.compile(r"[^\s\"'`<>()\[\]{},;|“”‘’«»]{3,256}")
 _PARTS = re.compile(r"[^/:=#?&]{3,64}")
 _SPACED = tuple(re.compile(rf"(?<![\w+]){KIND_SHAPES[kind].pattern}(?!\w)", re.ASCII) for kind in ("phone", "iban"))
@@ -63,28 +69,16 @@ def write_value_shapes(folder: Path, uses: Iterable[ShapeUse], numbers: Mapping[
     write_records(folder / _FILE, shapes)
 
 
-@dataclass(slots=True)
-class _Known:
-    """The entries of the values of one text that were looked up."""
-
-    entries: dict[str, list[_Entry]] = field(default_factory=dict)
-    ways: float = _MAX_WAYS  # how many ways to match may still be tried
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.entries) >= _MAX_TOKENS or self.ways < 0
-
-
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
     shape: ValueShape
     facts: ShapeFacts
-    compiled: re.Pattern[str]
     uses: tuple[ValueUse, ...]
 
-    @property
-    def is_widened(self) -> bool:
-        return all(use.is_widened for use in self.uses)
+
+class _Shapes(NamedTuple):
+    entries: list[_Entry]
+    set: Any  # of RE2; finds the places of the entries that a value has
+    most_chars: int  # of the values that are looked up in one text
 
 
 class ValueShapes:
@@ -102,76 +96,69 @@ class ValueShapes:
     def restricted(self, visible: Callable[[int], bool]) -> ValueShapes:
         """Return the index of some of the tools alone: a shape that only others use is unknown. ``visible``: whether
         the tool with this number is one of them."""
-        _ = self._by_first  # read once, for all restrictions
+        _ = self._shapes  # read once, for all restrictions
         index = copy.copy(self)
         index._visible = visible
         return index
 
     def match(self, text: str) -> list[ShapeMatch]:
         """Return the values in a text that have a shape of the index, the most specific first. A value that has a shape that
-        was shown is not matched with shapes of any word (``[A-Z]{2,10}-\\d{2,5}``). Values that follow 400 distinct others
-        are not looked up, nor those after five million ways to match: so the time has a bound."""
+        was shown is not matched with shapes of any word (``[A-Z]{2,10}-\\d{2,5}``). Values that follow 400 distinct others,
+        fewer in an index of ten thousand shapes, are not looked up: so the time has a bound."""
         found: list[ShapeMatch] = []
-        known = _Known()
+        known: dict[str, list[_Entry]] = {}
         for start, value in _values(text):
-            if value not in known.entries and known.is_full:
-                break
-            entries = self._entries_of(value, known)
-            found.extend(_match(start, value, entry) for entry in entries)
-            for part in () if entries else _PARTS.finditer(value):  # of ``PO/4711`` and ``id=INC0012345``
-                if not known.is_full and part[0] != value and _may_be_value(part[0]):
-                    of_part = self._entries_of(part[0], known)
-                    found.extend(_match(start + part.start(), part[0], entry) for entry in of_part)
+            whole = self._matches(start, value, known)
+            found += whole
+            for part in () if whole else _PARTS.finditer(value):  # of ``PO/4711`` and ``id=INC0012345``
+                if part[0] != value and _may_be_value(part[0]):
+                    found += self._matches(start + part.start(), part[0], known)
         taken = {(match.start, match.end) for match in found}
         for pattern in _SPACED:
             for spaced in islice(pattern.finditer(text), _MAX_TOKENS):
                 if spaced.span() not in taken:
-                    entries = self._entries_of(spaced[0], known)
-                    found.extend(_match(spaced.start(), spaced[0], entry) for entry in entries)
+                    found += self._matches(spaced.start(), spaced[0], known)
         return sorted(found, key=lambda match: (-match.specificity, match.start, match.shape))
 
-    def _entries_of(self, value: str, known: _Known) -> list[_Entry]:
-        if value in known.entries:
-            return known.entries[value]
-        found: list[_Entry] = []
-        for entry in self._by_first.get(value[0], ()):
-            fits_length = entry.shape.kind or len(value) <= MAX_VALUE_CHARS
-            if not fits_length or (value.isdigit() and not entry.facts.digits_only):
-                continue
-            known.ways -= entry.facts.ways
-            if known.ways < 0:
-                break
-            uses = tuple(use for use in entry.uses if self._visible is None or self._visible(use.tool))
-            if uses and entry.compiled.fullmatch(value):
-                found.append(replace(entry, uses=uses))
-        known.entries[value] = [entry for entry in found if not entry.is_widened] or found
-        return known.entries[value]
+    def _matches(self, start: int, value: str, known: dict[str, list[_Entry]]) -> list[ShapeMatch]:
+        shapes = self._shapes
+        if value not in known and len(known) < _MAX_TOKENS and sum(map(len, known)) < shapes.most_chars:
+            found: list[_Entry] = []
+            for number in shapes.set.Match(value.encode("utf-8", "replace")) or ():
+                shape, facts, of_all = shapes.entries[number]
+                uses = tuple(use for use in of_all if self._visible is None or self._visible(use.tool))
+                fits_length = shape.kind or len(value) <= MAX_VALUE_CHARS
+                if uses and fits_length and (facts.digits_only or not value.isdigit()):
+                    found.append(_Entry(shape, facts, uses))
+            known[value] = [entry for entry in found if not all(use.is_widened for use in entry.uses)] or found
+        end = start + len(value)
+        return [
+            ShapeMatch(start, end, value, shape, facts.specificity, uses) for shape, facts, uses in known.get(value, ())
+        ]
 
     @cached_property
-    def _by_first(self) -> dict[str, list[_Entry]]:
-        """The shapes by the characters with which their values begin."""
-        found: defaultdict[str, list[_Entry]] = defaultdict(list)
-        shapes: set[ValueShape] = set()
+    def _shapes(self) -> _Shapes:
+        entries: dict[ValueShape, _Entry] = {}
         for row in self._rows:
             try:
                 shape = ValueShape(row["pattern"], row["kind"])
                 uses = tuple(ValueUse(*_checked(values)) for values in row["uses"])
                 if not uses or not all(0 <= use.tool < self._tool_count for use in uses):
                     raise ValueError("a use of no tool")
-                facts = facts_of(shape)
-                entry = _Entry(shape, facts, re.compile(shape.pattern, facts.flags), uses)
-                if shape in shapes:  # so many equal rows cost no more than one
+                if shape in entries:  # so many equal rows cost no more than one
                     raise ValueError(f"the shape {shape.pattern!r} has two rows")
+                entries[shape] = _Entry(shape, facts_of(shape), uses)
             except (KeyError, TypeError, ValueError) as error:
-                problem, subject = (
-                    f"the index of value shapes has an invalid row: {error}",
-                    self._path.with_suffix(".jsonl"),
-                )
-                raise SnapshotCorruptError(problem, subject=str(subject), remedy="Build again") from error
-            shapes.add(shape)
-            for first in sorted(facts.firsts):
-                found[first].append(entry)
-        return dict(found)
+                problem, subject = f"the index of value shapes has an invalid row: {error}", f"{self._path}.jsonl"
+                raise SnapshotCorruptError(problem, subject=subject, remedy="Build again") from error
+        instructions = 1 + sum(entry.facts.instructions for entry in entries.values())
+        options = re2.Options()
+        options.max_mem = _LEAST_BYTES + _BYTES_AN_INSTRUCTION * instructions
+        set_ = re2.Set.FullMatchSet(options)
+        for entry in entries.values():
+            set_.Add(entry.facts.expression)
+        set_.Compile()
+        return _Shapes(list(entries.values()), set_, _MAX_STEPS // instructions)
 
 
 _TYPES = [int, str, str, bool, str, bool]  # of the fields of a use
@@ -181,10 +168,6 @@ def _checked(values: Any) -> list[Any]:
     if [type(value) for value in values] != _TYPES:
         raise TypeError(f"{str(values)[:100]} is no use of a shape")
     return list(values)
-
-
-def _match(start: int, value: str, entry: _Entry) -> ShapeMatch:
-    return ShapeMatch(start, start + len(value), value, entry.shape, entry.facts.specificity, entry.uses)
 
 
 def _values(text: str) -> Iterator[tuple[int, str]]:

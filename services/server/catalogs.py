@@ -7,11 +7,14 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 from weakref import WeakSet, finalize
 
-from inference.encoder_wrappers import MAX_ROWS, SharedModels, with_recent_vectors
+from inference.encoder import Encoder, Reranker
+from inference.encoder_wrappers import MAX_ROWS, with_recent_vectors
+from inference.registry import load_encoder, load_reranker
 from ontology.errors import (
     EgotoolsError,
     InvalidArgumentError,
@@ -51,7 +54,8 @@ class CatalogStore:
     path: Path  # the store; or the folder of one snapshot, which is then always the published one
     reranker: str = FUSION  # name of the second ranking stage
     allowed_models: tuple[str, ...] = ()  # see :func:`retrieval.engine.open_engine`
-    models: SharedModels = field(default_factory=SharedModels)  # of the process
+    encoder: Callable[[str], Encoder] = load_encoder  # by name; those of a process are shared
+    second_stage: Callable[[str], Reranker] = load_reranker
     recent_vectors: int = MAX_ROWS  # vectors of requests that each engine keeps: none is shared between tenants
     baselines: bool = False  # whether requests may name the presets to compare with
 
@@ -59,8 +63,8 @@ class CatalogStore:
         """Open a snapshot, or the published one, and check its files."""
         return open_engine(
             self._folder(snapshot_id),
-            reranker=None if self.reranker == FUSION else self.models.reranker(self.reranker),
-            load=lambda name: with_recent_vectors(self.models.encoder(name), max_rows=self.recent_vectors),
+            reranker=None if self.reranker == FUSION else self.second_stage(self.reranker),
+            load=lambda name: with_recent_vectors(self.encoder(name), max_rows=self.recent_vectors),
             allowed_models=self.allowed_models,
             baselines=self.baselines,
         )
@@ -158,7 +162,9 @@ def catalog_stores(
     """Return the store of each tenant; they share the models of the process."""
     settings = settings or ServerSettings()
     shared: Any = {"recent_vectors": settings.recent_vectors, "baselines": settings.baselines}
-    shared["models"] = SharedModels(settings.model_wait_s)
+    shared["encoder"], shared["second_stage"] = (
+        cache(partial(load, wait_s=settings.model_wait_s)) for load in (load_encoder, load_reranker)
+    )
     return {
         tenant: CatalogStore(path=each.store, reranker=each.reranker, allowed_models=each.allowed_models, **shared)
         for tenant, each in entries.items()

@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from datagen.models import LimitedChat
-from inference import Budget, ChatModel, Message, Sample, ScriptedChat, Spend
+from inference import Budget, ChatModel, Message, Sample, ScriptedChat
 from ontology.errors import BudgetExceededError, InvalidArgumentError
-from tests.harness.waiting import LIMIT_S
 
 ASK = [Message("user", "list the suppliers")]
 
@@ -33,62 +31,28 @@ def test_every_wrapper_hands_the_sample_on(wrapper: str, tmp_path: Path) -> None
 
 
 def spend(budget: Budget, read: int, written: int) -> None:
-    with budget.reserve(prompt_tokens=read, completion_tokens=written) as room:
-        room.settle(prompt_tokens=read, completion_tokens=written)
+    budget.check(prompt_tokens=read, completion_tokens=written)
+    budget.add(prompt_tokens=read, completion_tokens=written)
 
 
 def test_exactly_the_cap_fits_and_one_more_does_not() -> None:
-    budget = Budget(max_tokens=100)
+    budget = Budget(max_tokens=100, max_usd=1.0, usd_per_1k_prompt=5.0, usd_per_1k_completion=10.0)
     spend(budget, 60, 40)
-    with pytest.raises(BudgetExceededError, match="100 of 100 tokens"):
+    with pytest.raises(BudgetExceededError, match=r"100 of 100 tokens, 0\.7000 of 1\.0000 USD"):
         spend(budget, 1, 0)
-    assert budget.spent.tokens == 100
+    assert (budget.spent.tokens, budget.spent.usd) == (100, 0.7)
 
 
-def test_what_is_not_settled_is_given_back() -> None:
-    budget = Budget(max_tokens=10)
-    with pytest.raises(RuntimeError, match="call failed"), budget.reserve(prompt_tokens=10, completion_tokens=0):
-        raise RuntimeError("call failed")
-    assert budget.spent == Spend()
-    spend(budget, 10, 0)
+def test_money_is_capped() -> None:
+    with pytest.raises(BudgetExceededError):
+        spend(Budget(max_usd=0.1, usd_per_1k_prompt=1.0), 101, 0)
 
 
-def test_many_threads_never_pass_the_cap() -> None:
-    budget = Budget(max_tokens=100)
-
-    def use(_number: int) -> bool:
-        try:
-            spend(budget, 4, 3)
-        except BudgetExceededError:
-            return False
-        return True
-
+def test_calls_of_many_threads_are_all_counted() -> None:
+    budget = Budget()
     with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(use, range(60)))
-    assert sum(done) == 14
-    assert budget.spent.tokens == 98
-
-
-def test_held_room_makes_others_wait_and_refuses_nobody() -> None:
-    """Two calls hold back far more than they use: the second waits for the first and then goes."""
-    budget = Budget(max_tokens=100)
-    holding, finish = Event(), Event()
-
-    def first() -> None:
-        with budget.reserve(prompt_tokens=10, completion_tokens=80) as room:
-            holding.set()
-            finish.wait(LIMIT_S)
-            room.settle(prompt_tokens=10, completion_tokens=5)
-
-    with ThreadPoolExecutor(2) as pool:
-        running = pool.submit(first)
-        assert holding.wait(LIMIT_S)
-        waiting = pool.submit(spend, budget, 10, 70)
-        assert not waiting.done()
-        finish.set()
-        running.result(LIMIT_S)
-        waiting.result(LIMIT_S)
-    assert budget.spent.tokens == 95
+        list(pool.map(lambda _: spend(budget, 4, 3), range(60)))
+    assert (budget.spent.calls, budget.spent.tokens) == (60, 420)
 
 
 @pytest.mark.parametrize("field", ["max_tokens", "max_usd", "usd_per_1k_prompt", "usd_per_1k_completion"])

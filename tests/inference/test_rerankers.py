@@ -152,3 +152,13 @@ def test_several_labels_score_last_against_first(tiny_cross_encoder: Path, tmp_p
         logits = model(**tokens).logits[0]
     assert float(scores[0]) == pytest.approx(float(logits[1] - logits[0]), abs=1e-5)
     assert logits.shape == (2,)
+
+
+def test_one_that_hangs_is_given_up_and_the_next_requests_do_not_wait(serve: Serve) -> None:
+    server = serve(lambda asked: Reply(hang=True))
+    reranker = load_reranker(f"http:{server.url}/rerank", wait_s=0.2)
+    with pytest.raises(ModelError, match="did not answer in time"):
+        reranker.score("q", ["a"])
+    with pytest.raises(ModelError, match="has not answered an earlier request"):
+        reranker.score("q", ["a"])
+    assert len(server.arrived) == 1

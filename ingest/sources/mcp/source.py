@@ -252,5 +252,5 @@ def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: fl
         redact(problem, (*secrets_in(address), *access.secrets())),
         subject=redacted_address(address),
         remedy="Start it by hand and read its output",
-        reason=cause.reason if isinstance(cause, DocumentError) else None,
+        reason=cause.reason if isinstance(cause, DocumentError) else "",
     )

@@ -303,14 +303,14 @@ def standard_tools(
         estimate = _IMAGE_TOKENS + len(text.encode()) // BYTES_PER_TOKEN
 
         def look() -> str:
-            with budget.reserve(prompt_tokens=estimate, completion_tokens=_ANSWER_TOKENS) as reservation:
-                messages = [{"role": "user", "content": shown}]
-                answer = vision.chat(messages=messages, temperature=0, seed=0, max_tokens=_ANSWER_TOKENS)
-                usage = reported_usage(answer)  # the estimate counts where the server says nothing that can be one
-                reservation.settle(
-                    prompt_tokens=estimate if usage.prompt_tokens is None else usage.prompt_tokens,
-                    completion_tokens=_ANSWER_TOKENS if usage.completion_tokens is None else usage.completion_tokens,
-                )
+            budget.check(prompt_tokens=estimate, completion_tokens=_ANSWER_TOKENS)
+            messages = [{"role": "user", "content": shown}]
+            answer = vision.chat(messages=messages, temperature=0, seed=0, max_tokens=_ANSWER_TOKENS)
+            usage = reported_usage(answer)  # the estimate counts where the server says nothing that can be one
+            budget.add(
+                prompt_tokens=estimate if usage.prompt_tokens is None else usage.prompt_tokens,
+                completion_tokens=_ANSWER_TOKENS if usage.completion_tokens is None else usage.completion_tokens,
+            )
             if not (said := (answer_text(answer) or "").strip()):
                 raise vision.invalid_answer("the answer has no text")
             return said

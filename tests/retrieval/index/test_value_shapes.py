@@ -1,6 +1,5 @@
 """The index of value shapes: what a text names, in linear time, from a file that is checked when it is read."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,9 @@ def use(pattern: str, tool: str, parameter: str, entity: str, *, is_widened: boo
     return ShapeUse(shape=shape, tool=tool, parameter=parameter, entity=entity, is_widened=is_widened)
 
 
+USE = ("itsm/get_incident", "incident_id", "incident")
 USES = [
-    use(r"INC\d{7}", "itsm/get_incident", "incident_id", "incident"),
+    use(r"INC\d{7}", *USE),
     use(r"OPS\-\d{2,5}", "projects/get_issue", "key", "issue"),
     use(r"[A-Z]{2,10}\-\d{2,5}", "projects/get_issue", "key", "issue", is_widened=True),
     use(r"51\d{8}", "finance/get_invoice", "invoice", "invoice"),
@@ -86,24 +86,23 @@ HOSTILE = [
 ]
 
 
-def test_long_hostile_text_takes_little_time(index: ValueShapes, subtests: pytest.Subtests) -> None:
+def test_long_hostile_text_takes_linear_time(index: ValueShapes, subtests: pytest.Subtests) -> None:
     for part in HOSTILE:
         with subtests.test(ascii(part)):
-            index.match("INC0012345")  # reads the index
-            text = (part * 20_000)[:20_000]
-            spent = []
-            for _ in range(3):
-                started = time.process_time()
-                index.match(text)
-                spent.append(time.process_time() - started)
-            # 50 ms on a free machine; a test asserts no speed, only that the time does not explode.
-            assert min(spent) < 0.25
+            assert len(index.match((part * 20_000)[:20_000])) <= 4_000
+
+
+def test_shapes_of_large_patterns_are_looked_up_for_fewer_values(tmp_path: Path) -> None:
+    write_value_shapes(tmp_path, [use(rf"V\S{{1,{600 + number}}}", *USE) for number in range(60)], TOOLS)
+    found = {match.text for match in ValueShapes(tmp_path, 3).match(" ".join(f"V{number:06}" for number in range(300)))}
+    assert "V000000" in found
+    assert "V000299" not in found
 
 
 @pytest.mark.parametrize(
     "row",
     [
-        {"pattern": "(a+)+", "kind": "", "uses": [[0, "p", "e", False, "example", False]]},
+        {"pattern": "(?=a)b", "kind": "", "uses": [[0, "p", "e", False, "example", False]]},
         {"pattern": "x", "kind": "uuid", "uses": [[0, "p", "e", False, "example", False]]},
         {"pattern": r"INC\d{7}", "kind": "", "uses": [[9, "p", "e", False, "example", False]]},
         {"pattern": r"INC\d{7}", "kind": "", "uses": [[0, "p", "e", 0, "example", False]]},

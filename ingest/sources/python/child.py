@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -67,35 +66,28 @@ def read_module(
 
 
 def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
-    pipe, written = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-c", _START, address, json.dumps(sys.path), env.get("PYTHONPATH", "")],
-        stdin=subprocess.DEVNULL,
-        stdout=written,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, **env},
-        start_new_session=True,
-    )
-    os.close(written)
-    answer, deadline = bytearray(), time.monotonic() + timeout_s
-    ready = select.poll()  # select() takes no descriptor above 1,023, and a server has more
-    ready.register(pipe, select.POLLIN)
-    try:
-        while True:
-            left = deadline - time.monotonic()
-            if left <= 0 or not ready.poll(left * 1_000):
-                raise _failure(address, f"the module was not read within {timeout_s:g} s")
-            chunk = os.read(pipe, 2**16)
-            if not chunk:
-                return bytes(answer)
-            answer += chunk
-            if len(answer) > MAX_ANSWER_BYTES:
-                raise _failure(address, f"its tools are larger than {MAX_ANSWER_BYTES} bytes")
-    finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        os.close(pipe)
+    command = [sys.executable, "-c", _START, address, json.dumps(sys.path), env.get("PYTHONPATH", "")]
+    with tempfile.TemporaryFile() as answer:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=answer,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **env},
+            start_new_session=True,
+        )
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise _failure(address, f"the module was not read within {timeout_s:g} s") from None
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if answer.seek(0, os.SEEK_END) >= MAX_ANSWER_BYTES:
+            raise _failure(address, f"its tools are larger than {MAX_ANSWER_BYTES} bytes")
+        answer.seek(0)
+        return answer.read()
 
 
 def _failure(address: str, problem: str) -> DocumentError:
@@ -110,6 +102,7 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_ANSWER_BYTES, MAX_ANSWER_BYTES))
     for row in chain(_rows(sys.argv[1]), [{"end": True}]):
         out.write(json.dumps(row) + "\n")
     out.flush()
@@ -120,7 +113,8 @@ def _rows(address: str) -> Iterator[dict[str, Any]]:
     from ingest.sources.python.callables import describe_module
     from ingest.sources.sanitize import sanitize_tool
 
-    sys.path[:0] = filter(None, sys.argv[3].split(os.pathsep))
+    # The current folder is on the path as with ``python -m``; an installed command does not have it there.
+    sys.path[:0] = [*filter(None, sys.argv[3].split(os.pathsep)), os.getcwd()]
     try:
         for item in describe_module(Document(address)):
             if isinstance(item, RejectedRecord):

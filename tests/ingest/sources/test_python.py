@@ -13,6 +13,8 @@ MODULE = '''
 from __future__ import annotations
 import dataclasses, datetime, enum, typing, uuid
 from collections.abc import Sequence
+from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 class Unit(enum.Enum):
     C = "celsius"
@@ -22,17 +24,19 @@ class Unit(enum.Enum):
 class Place:
     city: str
     inside: Place | None = None
-    zip: typing.Annotated[str, "Postal code"] = ""
+    zip: typing.Annotated[str, Field(description="Postal code")] = ""
 
-class Report(typing.TypedDict):
+class Report(TypedDict):
     degrees: float
     days: list[Place]
 
-class Model:
-    """Looks like pydantic, with definitions of its own."""
-    @classmethod
-    def model_json_schema(cls):
-        return {"properties": {"inner": {"$ref": "#/$defs/Inner"}}, "$defs": {"Inner": {"properties": {"x": {"type": "integer"}}}}}
+class Inner(BaseModel):
+    x: int
+
+class Model(BaseModel):
+    inner: Inner
+
+class Opaque: ...
 
 def google(place: Place, unit: Unit = Unit.C, *rest: int, when: datetime.date | None = None, **more: str) -> Report:
     """Tells the weather.
@@ -52,7 +56,7 @@ def google(place: Place, unit: Unit = Unit.C, *rest: int, when: datetime.date | 
         ValueError: never
     """
 
-def numpy(ids: Sequence[uuid.UUID], mode: typing.Literal["fast", "slow"]) -> str:
+def numpy(ids: Sequence[uuid.UUID], mode: typing.Literal["fast", "slow"], how: typing.Annotated[Opaque, "Not known"]) -> str:
     """Joins.
 
     Parameters
@@ -124,12 +128,24 @@ def test_hints_and_a_google_docstring() -> None:
 
 
 @pytest.mark.usefixtures("weather")
+def test_a_numpy_docstring_and_a_hint_that_json_cannot_express() -> None:
+    (tool,) = read(":numpy").tools
+    assert tool.description == "Joins."
+    assert [(p.name, p.type, p.enum, p.description) for p in tool.parameters] == [
+        ("ids", "array", (), "The ids to join."),
+        ("mode", "string", ("fast", "slow"), "How."),
+        ("how", "any", (), "Not known"),
+    ]
+    assert [(o.name, o.type, o.description) for o in tool.returns] == [("result", "string", "One text.")]
+
+
+@pytest.mark.usefixtures("weather")
 def test_a_sphinx_docstring_without_usable_hints() -> None:
     (tool,) = read(":sphinx").tools
     assert [(p.name, p.type, p.required, p.description) for p in tool.parameters] == [
         ("a", "any", True, "first of all"),
         ("b", "integer", False, "second"),
-        ("c", "Nowhere", False, ""),
+        ("c", "any", False, ""),
     ]
     assert tool.description == "Does it."
 

@@ -80,7 +80,6 @@ class StatementError(InvalidArgumentError):
 
 
 RejectionReason: TypeAlias = Literal[
-    "dangling-link",
     "dangling-ref",
     "dangling-shape",
     "dangling-type",

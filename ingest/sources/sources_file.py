@@ -110,11 +110,9 @@ class SourceEntry:
     location: str  # address, path or pattern; references in it are not replaced
     namespace: str  # the first part of the ids of its tools
     access: Access = field(default_factory=Access)
-    # Patterns of names or ids, as :mod:`fnmatch` reads them, and of tags: a tool must match one, where there are any, or none.
+    # Patterns of names, ids or tags, as :mod:`fnmatch` reads them: a tool must match one of the first, where there are any, and none of the second.
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    include_tags: tuple[str, ...] = ()
-    exclude_tags: tuple[str, ...] = ()
     owner: str = ""
     refresh_s: int | None = None  # seconds after which it should be read again, by whoever runs ``sync``
     description: str = ""
@@ -242,8 +240,6 @@ class _Row(Rows):
     description: _Public = ""
     include: tuple[Text, ...] = ()
     exclude: tuple[Text, ...] = ()
-    include_tags: tuple[Text, ...] = ()
-    exclude_tags: tuple[Text, ...] = ()
     aliases: tuple[Text, ...] = ()
 
 
@@ -308,6 +304,12 @@ def _faults_between(values: Any) -> Iterator[Fault]:
                 yield Fault(line, problem, f"give each a {key} of its own")
             seen.add(str(value))
     for row in named:
+        for each in (key for key in row if key in ("include_tags", "exclude_tags")):
+            yield Fault(
+                each.line,
+                f"{each} is gone",
+                f"write its patterns into {each.removesuffix('_tags')}, which match tags too",
+            )
         location = "mcp:" if isinstance(row.get("location"), dict) else row.get("location")
         for key, prefixes in (("env", _PROCESS), ("headers", _HTTP)):
             for each in row if isinstance(location, str) and not location.startswith(prefixes) else ():
@@ -322,7 +324,7 @@ def _entry(row: _Row, folder: Path) -> SourceEntry:
         {str(name): Value(each.text, each.file and folder / each.file) for name, each in values.items()}
         for values in (row.env, row.headers)
     )
-    patterns = ("include", "exclude", "include_tags", "exclude_tags", "aliases")
+    patterns = ("include", "exclude", "aliases")
     return SourceEntry(
         name=row.name,
         location=row.location if is_address else str(folder / row.location),

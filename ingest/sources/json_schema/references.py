@@ -95,11 +95,11 @@ class References:
         path = Path(os.path.realpath(named))
         root = Path(os.path.realpath(self._document.root))
         is_inside = path.is_relative_to(root)
-        self._document.references[named] = file_state(named, content=is_inside)
+        state = self._document.references[named] = file_state(named, content=is_inside)
         if not is_inside:
             problem = f"it is outside the folder {root.name}"
             raise DocumentError(problem, subject=uri, remedy="Name the folder that holds both")
-        if path.exists() and not path.is_file():  # a pipe or a device could be read without end
+        if state.kind == "other":  # a pipe or a device could be read without end
             raise DocumentError("it is no regular file", subject=uri, remedy="Refer to a file")
         data = Document(path.name, path=path).data
         # Its references are made absolute, so that they resolve from every document; an alias of YAML is one object.

@@ -74,8 +74,7 @@ class OpenApiSource(Source):
             except DocumentError as error:
                 kept = "The operations that need it are kept without it."
                 yield RejectedRecord.of_error(f"{document.address}#{key}", error, kept)
-        linked: dict[str, list[Dependency]] = {}
-        yield from _take_links(operations, references, document.address, linked)
+        linked = _linked(operations, references)
         base, schemas = "", Schemas(references.lookup)
         if document.is_url:  # without credentials and query
             parts = urlsplit(document.address)
@@ -164,25 +163,19 @@ def _operations(references: References, address: str) -> Iterator[HttpOperation 
             yield HttpOperation(id=id_, method=method.upper(), path=path, item=resolved, body=body)
 
 
-def _take_links(
-    operations: Sequence[HttpOperation], references: References, address: str, found: dict[str, list[Dependency]]
-) -> Iterator[RejectedRecord]:
-    """Add the links of all operations to ``found`` (operation id → its dependencies); yield a record for each without a target."""
+def _linked(operations: Sequence[HttpOperation], references: References) -> dict[str, list[Dependency]]:
+    """What the links of all operations fill: operation id → its dependencies. A link that leads nowhere says nothing."""
     ids = {operation.id for operation in operations}
     by_path = {(operation.path, operation.method.lower()): operation.id for operation in operations}
+    found: dict[str, list[Dependency]] = {}
     for operation in operations:
         for name, link in _links(operation, references):
-            id_, ref = str(link.get("operationId")), link.get("operationRef")
             # In this document: ``#/paths/~1orders~1{id}/get``.
-            path = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", ref) if isinstance(ref, str) else None
-            target = id_ if id_ in ids else by_path.get((_unescaped(path[1]), path[2])) if path else None
-            if target is None:
-                named = link.get("operationId") or ref or "no operation"
-                problem = f"The link {name!r} names {named}, which this document does not have"
-                detail = f"{problem}; the tool is kept without it."
-                yield RejectedRecord(f"{address}#{operation.id}", "dangling-link", detail)
-            elif target != operation.id:
+            path = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", as_text(link.get("operationRef")))
+            target = by_path.get((_unescaped(path[1]), path[2])) if path else as_text(link.get("operationId"))
+            if target in ids and target != operation.id:
                 found.setdefault(target, []).extend(_dependencies(operation.id, name, link))
+    return found
 
 
 def _links(operation: HttpOperation, references: References) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -19,7 +19,6 @@ from typing import Any
 from ingest.sources.document import Document, parse_json
 from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Row, Source, as_list, json_lines
 from ontology.errors import DocumentError
-from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
 _CSV = frozenset({".csv", ".tsv"})
@@ -149,14 +148,13 @@ def _row(columns: list[str], cells: list[str], location: str) -> Any:
             try:
                 row[column] = _value(column, cell)
             except DocumentError as error:
-                return RejectedRecord(location, error.reason, f"Column {column!r}: {error.problem}.")
+                form = ' Write a JSON list: [{"name": …, "type": …}].' if column in _LISTS else ""
+                return RejectedRecord(location, error.reason, f"Column {column!r}: {error.problem}.{form}")
     return row
 
 
 def _value(column: str, cell: str) -> Any:
     is_json = cell.startswith("[")
-    if column in _LISTS and not is_json:
-        return _parameter_rows(cell)
     if column == "depends_on" and not is_json:
         return [part.strip() for part in re.split(r"[;,\n]", cell) if part.strip()]
     if column in _LISTS or column in {"depends_on", "metadata"}:
@@ -167,50 +165,15 @@ def _value(column: str, cell: str) -> Any:
     return cell
 
 
-def _parameter_rows(cell: str) -> list[dict[str, Any]]:
-    """Parse parameters ``name:type:description; …``; type and description are optional; ``*`` after the name means required."""
-    rows: list[dict[str, Any]] = []
-    for part in filter(str.strip, _split_outside(cell, ";\n")):
-        name, type_, description = (text.strip() for text in (*_split_outside(part, ":", limit=2), "", "")[:3])
-        stated = {"type": type_ or "string", "description": description, "required": name.endswith("*")}
-        rows.append({"name": name.rstrip("*").strip(), **stated})
-    return rows
-
-
-def _split_outside(text: str, separators: str, *, limit: int = -1) -> Iterator[str]:
-    """Split at the separators that are outside brackets, at most ``limit`` times; -1 for no limit."""
-    depth = start = 0
-    for index, char in enumerate(text):
-        if char in "[({<":
-            depth += 1
-        elif char in "])}>":
-            depth = max(0, depth - 1)
-        elif not depth and limit and char in separators:
-            yield text[start:index]
-            start = index + 1
-            limit -= 1
-    yield text[start:]
-
-
 _NEEDED = "a tool has parameters (an empty list where it takes none), returns, a schema or a call, or a description of what it does"
 _STRUCTURE = ("parameters", "inputs", "returns", "outputs", "input_schema", "output_schema", "depends_on", "call")
-# Columns of people, products and places: a description beside them describes a thing. Chosen, not tuned; a row that has parameters
-# may have any column.
-_THINGS = frozenset(
-    "price currency discount stock quantity sku ean barcode weight email phone mobile fax birthday birthdate gender salary "
-    "street zip postcode latitude longitude".split()
-)
 
 
-def _why_no_tool(row: Mapping[str, Any], *, alone: bool) -> str:
-    """Return why a row with a name is no tool, as the end of a sentence, or nothing; ``alone`` in its file a description does not make one."""
-    if any(row.get(key) is not None for key in _STRUCTURE):
-        return ""
+def _is_tool(row: Mapping[str, Any], *, alone: bool) -> bool:
+    """Whether a row with a name is a tool; ``alone`` in its file a description does not make one."""
     description = row.get("description")
-    if alone or not (isinstance(description, str) and description.strip()):
-        return f"has a name, but {_NEEDED}"
-    column = next((str(key) for key in row if _THINGS & {noun_lemma(word) for word in words(str(key))}), "")
-    return f"has the column {column!r} of a thing or a person, and no parameters; {_NEEDED}" if column else ""
+    described = isinstance(description, str) and bool(description.strip()) and not alone
+    return described or any(row.get(key) is not None for key in _STRUCTURE)
 
 
 def _tool(location: str, row: Any, namespace: str, *, alone: bool) -> Tool | RejectedRecord:
@@ -220,8 +183,8 @@ def _tool(location: str, row: Any, namespace: str, *, alone: bool) -> Tool | Rej
         field = f"{error.subject}: " if error.subject not in {"", "name", "row"} else ""
         remedy = f" {error.remedy}." if error.remedy else ""
         return RejectedRecord(location, error.reason, f"{field}{error.problem}.{remedy}")
-    if why := _why_no_tool(row, alone=alone):
-        return RejectedRecord(location, "not-a-tool", f"The row {tool.name!r} {why}.")
+    if not _is_tool(row, alone=alone):
+        return RejectedRecord(location, "not-a-tool", f"The row {tool.name!r} has a name, but {_NEEDED}.")
     id_, given = tool.id, row.get("id")
     if isinstance(given, str) and given.strip():
         id_ = given  # unchanged, because other tools refer to it
@@ -242,7 +205,7 @@ def _with_enum(parameter: Parameter) -> Parameter:
     if not parameter.type.endswith(("]", ")", "}")):  # most do not
         return parameter
     match = _ENUM.match(parameter.type) or _LITERAL.match(parameter.type)
-    parts = _split_outside(match["values"], ",|") if match is not None else ()
+    parts = re.split("[,|]", match["values"]) if match is not None else ()
     values = tuple(value for part in parts if (value := part.strip(" \t\n\"'")))
     if match is None or not values:
         return parameter

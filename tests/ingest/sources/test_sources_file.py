@@ -122,8 +122,7 @@ sources:
     aliases: [acme billing, acme]
     refresh: 6h
     include: ["list*", "get*"]
-    exclude: ["*Payments"]
-    exclude_tags: [adm*]
+    exclude: ["*Payments", "adm*"]
 """,
     )
     catalog = read_catalog([str(path)])

@@ -93,7 +93,6 @@ RejectionReason: TypeAlias = Literal[
     "invalid-xml",
     "invalid-yaml",
     "missing",
-    "missing-page",
     "no-name",
     "no-operations",
     "no-match",

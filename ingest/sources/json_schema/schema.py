@@ -26,6 +26,7 @@ Lookup = Callable[[str], Mapping[str, Any]]
 FLAT: Final[Any] = ("flat",)
 
 _MAX_PARTS = 500
+_MAX_REF_CHARS = 200  # of a reference in an error
 _BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "multipleOf")
 
 
@@ -133,7 +134,8 @@ def states(schema: Any, flag: str, lookup: Lookup) -> bool:
 
 def dangling_reference(ref: str, *, subject: str, why: str = "") -> DocumentError:
     """Return the error for a ``$ref`` that cannot be resolved; ``why`` is the cause, or empty."""
-    problem = f"the reference {ref!r} cannot be resolved" + (f" ({why})" if why else "")
+    shown = ref if len(ref) <= _MAX_REF_CHARS else f"{ref[:_MAX_REF_CHARS]}…"
+    problem = f"the reference {shown!r} cannot be resolved" + (f" ({why})" if why else "")
     return DocumentError(problem, subject=subject, remedy="Define its target, or correct it", reason="dangling-ref")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from egotools.call import Argument
 from ingest.sources.document import Document
 from ingest.sources.odata.edmx import parse_edmx
-from ingest.sources.odata.resources import Resource, entity_noun, find_resources, key_dependencies, key_name, key_path
+from ingest.sources.odata.resources import Resource, entity_noun, find_resources, key_dependencies, key_path, named_keys
 from ingest.sources.odata.tools import (
     body_inputs,
     call_of,
@@ -77,8 +77,6 @@ class ODataSource(Source):
         for id_ in left_out:
             detail = "The document contains more nested collections than are read; this one has no tools."
             yield RejectedRecord(f"{document.address}#{id_}", "too-many-contained", detail)
-        nameless = RejectedRecord(document.address, "no-name", "An element has no Name; it is left out.")
-        yield from [nameless] * service.nameless
 
 
 def _places_of(types: ServiceTypes, resources: Sequence[Resource]) -> Mapping[str, Resource]:
@@ -108,21 +106,15 @@ def _collections_of(resources: Sequence[Resource]) -> dict[str, Resource]:
 
 
 def _overloads_of(types: ServiceTypes) -> dict[str, list[ODataOperation]]:
-    """Map from tool id, ``message.reply`` where bound to an entity, to overloads; entities of one name keep what differs of their namespaces."""
-    operations, names = types.service.operations, types.service.types
-    counts = Counter(name.rpartition(".")[2] for name in names)
-    namespaces = [name.split(".")[:-1] for name in names]
-    different = (depth for depth, column in enumerate(zip(*namespaces, strict=False)) if len(set(column)) > 1)
-    common = next(different, min(map(len, namespaces), default=0))
-    short_names = {
-        name: short if counts[short := name.rpartition(".")[2]] == 1 else ".".join(name.split(".")[common:])
-        for name in names
-    }
+    """Map from tool id, ``message.reply`` where bound to an entity, to overloads; entities of one name have their namespaces."""
+    operations = types.service.operations
+    counts = Counter(name.rpartition(".")[2] for name in types.service.types)
     single = {(each.binding, each.name) for each in operations if not is_collection(each.binding)}
     found: dict[str, list[ODataOperation]] = {}
     for operation in operations:
         bound = item_type(operation.binding)
-        parts = [short_names.get(bound, bound)] if bound else []
+        short = bound.rpartition(".")[2]
+        parts = [bound.removeprefix(f"{types.service.namespace}.") if counts[short] > 1 else short] if bound else []
         if bound != operation.binding and (bound, operation.name) in single:
             parts.append("collection")
         found.setdefault(".".join([*parts, operation.name]), []).append(operation)
@@ -143,20 +135,14 @@ def _operation_of(
     own = types.keys(place.type if place else bound) if bound and bound == first.binding else []
     if place is not None and place.single:
         own = []
-    keys: list[Property] = []  # of the bound entity, under the names of the tool's inputs
-    owner, taken = entity_noun(place.type) if place else noun, frozenset(each.name for each in parameters)
-    for key in own:
-        name = key_name(key.name, owner, taken)
-        name = f"{name}_2" if place and name in place.taken else name
-        described = key.description or f"{key.name} of the {owner}"
-        keys.append(replace(key, name=name, required=True, description=described))
-    names = [key.name for key in keys]
+    taken = {each.name for each in parameters} | (place.taken if place else set())
+    keys = named_keys(own, place.noun if place else noun, taken, place.name if place else noun)
     given, signature = _given(types, first, parameters)
     # As the parameters are meant, wherever the protocol writes them.
     given = [replace(each, shown="query" if first.method == "GET" else "body") for each in given]
     path = None if bound and place is None else f"/{first.name}{signature}"
     if place is not None:
-        below = key_path(place.path, [key.name for key in own], names) if own else place.path
+        below = key_path(place.path, own, keys) if own else place.path
         path = f"{below}/{first.qualified or first.name}{signature}"
     owners = place.owner_keys if place is not None else ()
     inputs = first_of_each_name([*(literal_input(types, key, "path") for key in (*owners, *keys)), *given])
@@ -175,7 +161,7 @@ def _operation_of(
         description=sentences(text, *dict.fromkeys(each.description for each in overloads if each.description)),
         inputs=inputs,
         output=output,
-        depends_on=key_dependencies(collection, own, names, f"bound to {noun}") if collection else (),
+        depends_on=key_dependencies(collection, own, keys, f"bound to {noun}") if collection else (),
         metadata={
             "title": f"{verb} ({noun})" if noun else verb,
             "entity": noun,

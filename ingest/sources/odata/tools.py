@@ -57,24 +57,18 @@ def call_of(service: Service, method: str, path: str, inputs: Sequence[CallInput
     )
 
 
-def verbs_of(resource: Resource) -> Iterator[str]:
-    """Yield the verbs that the capabilities of a resource allow."""
+def verbs_of(resource: Resource) -> list[str]:
+    """Return the verbs that the capabilities of a resource allow."""
     readable = resource.allows("ReadRestrictions", "Readable")
     by_key = resource.capability("ReadRestrictions", "ReadByKeyRestrictions")
-    if readable and not resource.single:
-        yield "query"
-    if resource.linked:
-        return
-    if by_key.get("Readable", readable) is not False if isinstance(by_key, dict) else readable:
-        yield "read"
-    if resource.read_only:
-        return
-    if resource.allows("InsertRestrictions", "Insertable") and not resource.single:
-        yield "create"
-    if resource.allows("UpdateRestrictions", "Updatable"):
-        yield "update"
-    if resource.allows("DeleteRestrictions", "Deletable") and not resource.single:
-        yield "delete"
+    allowed = {
+        "query": readable and not resource.single,
+        "read": by_key.get("Readable", readable) is not False if isinstance(by_key, dict) else readable,
+        "create": resource.allows("InsertRestrictions", "Insertable") and not resource.single,
+        "update": resource.allows("UpdateRestrictions", "Updatable"),
+        "delete": resource.allows("DeleteRestrictions", "Deletable") and not resource.single,
+    }
+    return [verb for verb in resource.verbs if allowed[verb]]
 
 
 def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Operation:
@@ -82,8 +76,7 @@ def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Op
     properties = types.properties(resource.type)
     has_key = verb not in ("query", "create") and not resource.single
     keys = [replace(key, required=True) for key in types.keys(resource.type)] if has_key else []
-    names = [key.name for key in keys]
-    path = key_path(resource.path, names, names) if has_key else resource.path
+    path = key_path(resource.path, keys, keys) if has_key else resource.path
     inputs = [literal_input(types, key, "path") for key in (*resource.owner_keys, *keys)]
     if verb == "query":
         filters = _filterable(types, resource, properties)
@@ -97,6 +90,7 @@ def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Op
         body = [replace(each, required=each.required and own != [each.name]) for each in properties if each.creatable]
         inputs += body_inputs(types.created(resource.type, body), body)
     elif verb == "update":
+        names = {key.name for key in keys}
         body = [each for each in properties if each.updatable and each.name not in names]
         inputs += body_inputs({each.name: types.value(replace(each, default=None)) for each in body})
     output: Output | None = None
@@ -208,7 +202,7 @@ def declared_dependencies(
             continue
         for navigation in navigations:
             target = only_sets.get(navigation.type)
-            if bound := resource.bindings.get(navigation.name):
+            if bound := resource.bindings.get(navigation.name) or navigation.target:
                 parts = bound.split("/")
                 ids = ("_".join(parts[start:]) for start in range(len(parts)))
                 target = next((by_id[id_] for id_ in ids if id_ in by_id), None)

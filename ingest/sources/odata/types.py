@@ -55,6 +55,7 @@ class Navigation:
     many: bool = False  # whether the target is a collection
     contained: bool = False  # whether the target entities exist only inside this entity (``ContainsTarget``)
     pairs: tuple[tuple[str, str], ...] = ()  # (own property, property of the target) that a constraint makes equal
+    target: str = ""  # of version 2: the entity set that it leads to
     annotations: Annotations = field(default_factory=dict)
 
 
@@ -109,7 +110,6 @@ class Service:
     aliases: Mapping[str, str]  # map from qualified type definition to its underlying type
     sets: tuple[EntitySet, ...]
     operations: tuple[ODataOperation, ...]
-    nameless: int  # number of elements that are left out because they have no ``Name``
     version: str  # ``v2`` (also of OData 1 and 3) or ``v4``
     servers: tuple[str, ...]  # base URLs that the document names; usually none
 

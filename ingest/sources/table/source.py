@@ -13,16 +13,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document, parse_json
-from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Row, Source, as_list, json_lines
+from ingest.sources.source import DATA_SUFFIXES, RejectedRecord, Row, Source, as_mapping, listed_rows, sampled_rows
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
 _CSV = frozenset({".csv", ".tsv"})
-_SAMPLED = 20
 _TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})
 _OBJECTS = frozenset({"input_schema", "output_schema", "call"})
@@ -40,33 +38,21 @@ class TableSource(Source):
 
     def accepts(self, document: Document) -> bool:
         """Whether one of the first rows has a column of a tool."""
-        if not document.has_content:
-            return False
-        try:
-            if document.suffix in _CSV:
-                header = re.split("[,;\t]", document.head.split("\n", 1)[0])
-                return not {"name", "title"}.isdisjoint(cell.strip(" \"'\r").casefold() for cell in header)
-            if document.suffix in LINE_SUFFIXES:
-                return _looks_like_rows([row.value for row in islice(json_lines(document), _SAMPLED)])
-        except DocumentError:
-            return False
-        rows = _items(document.data_or_none)[:_SAMPLED] if document.suffix in DATA_SUFFIXES else []
-        if len(rows) == 1 and isinstance(rows[0], Mapping):
+        if document.suffix in _CSV:
+            header = re.split("[,;\t]", document.head.split("\n", 1)[0])
+            return not {"name", "title"}.isdisjoint(cell.strip(" \"'\r").casefold() for cell in header)
+        rows = sampled_rows(document)
+        if len(rows) == 1 and document.suffix in DATA_SUFFIXES and isinstance(rows[0], Mapping):
             # Many configuration files have a name, so one JSON or YAML object needs another column of a tool too.
             rows = rows if {"description", "parameters", "inputs"} & rows[0].keys() else []
         return _looks_like_rows(rows)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each row; an invalid row is rejected with its line (in a JSON list: its index)."""
-        alone = document.suffix in DATA_SUFFIXES and _is_one_object(document.data)
+        alone = document.suffix in DATA_SUFFIXES and "name" in as_mapping(document.data)
         seen: dict[str, str] = {}
         others: list[RejectedRecord] = []  # rows with a name that are no tools, until the first tool
-        if document.suffix in _CSV:
-            rows = _csv_rows(document)
-        elif document.suffix in LINE_SUFFIXES:
-            rows = json_lines(document)
-        else:
-            rows = (Row(f"{document.address}#{index}", row) for index, row in enumerate(_items(document.data), 1))
+        rows = _csv_rows(document) if document.suffix in _CSV else listed_rows(document)
         for location, value in rows:
             item = value
             if not isinstance(value, RejectedRecord):
@@ -84,17 +70,6 @@ class TableSource(Source):
         if others and not seen:
             more = f" So it is with {len(others):,} rows, and none is a tool." if len(others) > 1 else ""
             yield replace(others[0], subject=document.address, detail=f"{others[0].detail}{more}")
-
-
-def _items(data: Any) -> list[Any]:
-    """Return the rows of a JSON document: a list, ``{"tools": [...]}``, or one tool."""
-    if _is_one_object(data):
-        return [data]
-    return as_list(data["tools"] if isinstance(data, Mapping) else data)
-
-
-def _is_one_object(data: Any) -> bool:
-    return isinstance(data, Mapping) and not isinstance(data.get("tools"), list)
 
 
 def _looks_like_rows(rows: Sequence[Any]) -> bool:

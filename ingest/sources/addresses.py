@@ -143,7 +143,9 @@ def _expand(address: str, source: SourceEntry | None) -> Iterator[Document | Rej
         for match in matches:
             yield from _files(Path(match), set(), Path(*parts[:fixed]), source)
     else:
-        yield RejectedRecord(address, "missing", "There is no such file or folder.")
+        gone = " google-discovery: is gone; write https://www.googleapis.com/discovery/v1/apis/NAME/VERSION/rest."
+        detail = f"There is no such file or folder.{gone if 'google-discovery:' in address else ''}"
+        yield RejectedRecord(address, "missing", detail)
 
 
 def _files(path: Path, seen: set[str], root: Path, source: SourceEntry | None) -> Iterator[Document | RejectedRecord]:

@@ -102,7 +102,7 @@ def read_catalog(
     """Read tools from files, folders, globs and live addresses into one catalogue.
 
     :param addresses: paths, patterns, ``python:module:name``, ``mcp:COMMAND``, ``mcp+http(s)://…``, ``http(s)://…``,
-        ``aws:SERVICE``, ``google-discovery:NAME``; each also as ``NAME=ADDRESS``; a sources file (``sources.yaml``).
+        ``aws:SERVICE``; each also as ``NAME=ADDRESS``; a sources file (``sources.yaml``).
     :param strict: whether a rejected record is an error.
     :param progress: called with each document's address before it is read.
     :param finished: called with the counts of each document after it is read, before ids that several documents have are changed.

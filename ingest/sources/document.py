@@ -38,8 +38,7 @@ class Document:
     """One file, or one live address, to read tools from.
 
     :param address: as the user gave it; the attribute is without secrets, as it may be shown: a path,
-        ``python:module:name``, ``aws:SERVICE``, ``google-discovery:API``,
-        ``mcp:COMMAND …``, ``mcp+http(s)://…``, ``http(s)://…``.
+        ``python:module:name``, ``aws:SERVICE``, ``mcp:COMMAND …``, ``mcp+http(s)://…``, ``http(s)://…``.
     :param path: the file, or None for a live address.
     :param namespace: the first part of the ids of its tools.
     :param root: references to files outside this folder are rejected; the user's folder, else the file's own folder.

@@ -169,7 +169,7 @@ _REFRESH = re.compile(r"([1-9][0-9]{0,6})\s*(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _HTTP = ("http://", "https://", "mcp+http://", "mcp+https://")
 _PROCESS = ("mcp:", "python:")
-_OTHER_PREFIXES = ("aws:", "google-discovery:")
+_OTHER_PREFIXES = ("aws:",)
 _HOW_TO_REFER = "write ${VARIABLE}, or {file: PATH}"
 _SNIFFED_BYTES = 2**20
 

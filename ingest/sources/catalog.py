@@ -95,7 +95,6 @@ def read_catalog(
     *,
     strict: bool = False,
     progress: Callable[[str], None] | None = None,
-    finished: Callable[[DocumentReport], None] | None = None,
     cache: ReadCache | None = None,
     complete: Callable[[Catalog], Catalog] | None = None,
 ) -> Catalog:
@@ -105,7 +104,6 @@ def read_catalog(
         ``aws:SERVICE``; each also as ``NAME=ADDRESS``; a sources file (``sources.yaml``).
     :param strict: whether a rejected record is an error.
     :param progress: called with each document's address before it is read.
-    :param finished: called with the counts of each document after it is read, before ids that several documents have are changed.
     :param cache: files that have not changed are taken from it.
     :param complete: returns the catalogue with what is known of the sources that could not be read; called where there is one.
     :raises CatalogError: when no tool could be read, or when ``strict`` is true and a record was rejected.
@@ -119,8 +117,6 @@ def read_catalog(
             progress(document.address)
         reads.append(_read(document, cache))
         document.release()  # keep at most one document in memory
-        if finished is not None:
-            finished(_report(reads[-1]))
     _report_unmatched(reads)
     _drop_referenced(reads)
     name_live_documents(reads, sources)

@@ -27,7 +27,7 @@ from ontology.errors import DocumentError
 from ontology.files import SAFE_LOADER
 from ontology.redaction import redacted_address, secrets_in
 
-#: Maximum size of a document after unpacking, in bytes. JSONL is streamed: the limit is that of each line.
+#: Maximum size of a document after unpacking, in bytes.
 MAX_BYTES = 512 * 2**20
 
 _HEAD_BYTES = 4096
@@ -108,23 +108,13 @@ class Document:
         with self._opened() as file:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            raise _too_large("the file", self.address)
+            problem = f"the file is larger than {MAX_BYTES} bytes"
+            raise DocumentError(problem, subject=self.address, remedy="Split it", reason="too-large")
         return content
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield ``(number, line)``, numbers from 1, streamed from the file; a byte order mark is removed.
-
-        :raises DocumentError: when the file is missing, unreadable, or a damaged gzip; for a line larger than
-            :data:`MAX_BYTES`.
-        """
-        if self.is_url:
-            yield from enumerate(self.content.removeprefix(_UTF8_MARK).splitlines(), 1)
-            return
-        with self._opened() as file:
-            for number, line in enumerate(iter(lambda: file.readline(MAX_BYTES + 1), b""), 1):
-                if len(line) > MAX_BYTES:
-                    raise _too_large("a line", f"{self.address}:{number}")
-                yield number, line.removeprefix(_UTF8_MARK) if number == 1 else line
+        """Yield ``(number, line)``, numbers from 1; a byte order mark is removed. Raises as :attr:`content`."""
+        yield from enumerate(self.content.removeprefix(_UTF8_MARK).splitlines(), 1)
 
     @cached_property
     def text(self) -> str:
@@ -196,11 +186,6 @@ class Document:
             fault = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             problem, remedy = f"the file cannot be read: {fault}", "Check the path and its permissions"
             raise DocumentError(problem, subject=self.address, remedy=remedy) from error
-
-
-def _too_large(what: str, subject: str) -> DocumentError:
-    problem, remedy = f"{what} is larger than {MAX_BYTES} bytes", "Split it, or write it as JSONL"
-    return DocumentError(problem, subject=subject, remedy=remedy, reason="too-large")
 
 
 OUTSIDE = "outside"  # the kind of a path whose content must not be read

@@ -209,23 +209,18 @@ def _is_secret(text: Any, secrets: tuple[str, ...]) -> bool:
 
 def _cleaned_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
     """The text without secrets, the same object where it has none."""
-    if secrets or len(text) > _REMEMBERED_CHARS:
-        cleaned = _changed_text(text, secrets, is_name)
-    else:
-        cleaned = None if len(text) < _SHORTEST else _remembered_text(text, secrets, is_name)
-    return text if cleaned is None else cleaned
+    if len(text) < _SHORTEST and not secrets:
+        return text
+    cleaned = (_redacted if len(text) > _REMEMBERED_CHARS else _remembered)(text, secrets, is_name)
+    return text if cleaned == text else cleaned
 
 
-def _changed_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str | None:
-    """The text without secrets; None where it has none."""
-    if not secrets and not _has_mark(text):
-        return None
-    cleaned = redact_document_text(text, secrets, is_name=is_name)
-    return None if cleaned == text else cleaned
+def _redacted(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
+    return redact_document_text(text, secrets, is_name=is_name) if secrets or _has_mark(text) else text
 
 
 # The operations of one document repeat the texts of its schemas.
-_remembered_text = lru_cache(maxsize=1 << 15)(_changed_text)
+_remembered = lru_cache(maxsize=1 << 15)(_redacted)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -79,7 +79,7 @@ class Row(NamedTuple):
 
 
 def listed_rows(document: Document) -> Iterator[Row]:
-    """Yield the rows of a list of tools: of JSON Lines (streamed), of a JSON or YAML list, of lists under ``tools`` and the
+    """Yield the rows of a list of tools: of JSON Lines, of a JSON or YAML list, of lists under ``tools`` and the
     like, of answers of JSON-RPC; or one row that is the whole document."""
     if document.suffix not in LINE_SUFFIXES:
         rows = _unwrapped(document.data)

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from ingest.sources.document import Document, file_state
-from ingest.sources.json_schema.schema import dangling_reference
+from ingest.sources.json_schema.schema import at_pointer, dangling_reference
 from ontology.errors import DocumentError
 
 
@@ -69,14 +69,10 @@ class References:
             raise self._dangling(ref, "") from error
         if fragment and not fragment.startswith("/"):
             raise self._dangling(ref, "")
-        for part in unquote(fragment).split("/")[1:]:
-            if not isinstance(node, (Mapping, list)):
-                raise self._dangling(ref, "a part of its path is no object and no list")
-            try:
-                node = node[int(part)] if isinstance(node, list) else node[part.replace("~1", "/").replace("~0", "~")]
-            except (LookupError, ValueError) as error:
-                raise self._dangling(ref, "") from error
-        return node
+        try:
+            return at_pointer(node, unquote(fragment))
+        except LookupError as error:
+            raise self._dangling(ref, "") from error
 
     def _dangling(self, ref: str, why: str) -> DocumentError:
         name = ref.partition("#")[0].removeprefix(self._base) or ref

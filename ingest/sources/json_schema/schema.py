@@ -143,15 +143,25 @@ def local_lookup(schema: Any) -> Lookup:
     """Return what resolves ``#/…`` references inside one schema, and raises DocumentError for any other."""
 
     def lookup(ref: str) -> Mapping[str, Any]:
-        node = schema if ref.startswith("#") else None
-        for part in ref.removeprefix("#").split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            node = node.get(key) if isinstance(node, Mapping) else None
+        try:
+            node = at_pointer(schema, ref.removeprefix("#")) if ref.startswith("#") else None
+        except LookupError:
+            node = None
         if not isinstance(node, Mapping):
             raise dangling_reference(ref, subject=ref)
         return node
 
     return lookup
+
+
+def at_pointer(node: Any, pointer: str) -> Any:
+    """What is at a JSON pointer; raises LookupError where there is nothing."""
+    for part in pointer.split("/")[1:]:
+        try:
+            node = node[int(part)] if isinstance(node, list) else node[part.replace("~1", "/").replace("~0", "~")]
+        except (TypeError, ValueError):
+            raise LookupError(part) from None
+    return node
 
 
 def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:

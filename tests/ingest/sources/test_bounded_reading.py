@@ -64,9 +64,9 @@ def test_a_reference_to_what_cannot_be_read_costs_its_operation(tmp_path: Path, 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.sources.document.MAX_BYTES", 1_000)
     (tmp_path / "rows.jsonl").write_bytes(b"{}\n" + b"x" * 5_000)
-    with pytest.raises(DocumentError, match="a line is larger than 1000 bytes") as caught:
+    with pytest.raises(DocumentError, match="the file is larger than 1000 bytes") as caught:
         list(Document("rows.jsonl", path=tmp_path / "rows.jsonl").lines())
-    assert caught.value.subject == "rows.jsonl:2"
+    assert caught.value.reason == "too-large"
 
 
 def test_a_fault_of_a_reader_is_one_rejected_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry
     for address in sorted(set(addresses)):
         named = _NAMED.fullmatch(address) if not os.path.lexists(address) else None
         if named is not None:
-            entries.append(SourceEntry(name=named[1], location=named[2], namespace=named[1]))
+            entries.append(SourceEntry.model_construct(name=named[1], location=named[2], namespace=named[1]))
         elif is_sources_file(Path(address)):
             entries += load_sources(Path(address))
         else:

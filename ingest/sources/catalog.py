@@ -300,7 +300,7 @@ def named_sources(catalog: Catalog) -> tuple[NamedSource, ...]:
             owner=entry.owner,
             description=entry.description,
             aliases=entry.aliases,
-            refresh_s=entry.refresh_s,
+            refresh_s=entry.refresh,
             tools=namespaces[entry.name].total(),
         )
         for entry in catalog.sources

@@ -50,7 +50,7 @@ class Value:
         yield from (os.environ[name] for name in _REFERENCE.findall(self.text) if name in os.environ)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Access:
     """The references of one source."""
 
@@ -100,28 +100,6 @@ def _content(file: Path) -> str:
 
 def _no_value(problem: str, remedy: str = "") -> DocumentError:
     return DocumentError(problem, remedy=remedy, reason="no-value")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceEntry:
-    """One source of a sources file, or an address of the command line with a name."""
-
-    name: str  # unique in a build
-    location: str  # address, path or pattern; references in it are not replaced
-    namespace: str  # the first part of the ids of its tools
-    access: Access = field(default_factory=Access)
-    # Patterns of names, ids or tags, as :mod:`fnmatch` reads them: a tool must match one of the first, where there are any, and none of the second.
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    owner: str = ""
-    refresh_s: int | None = None  # seconds after which it should be read again, by whoever runs ``sync``
-    description: str = ""
-    aliases: tuple[str, ...] = ()  # other names of the system
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """What each of its tools has in its metadata: the name of the source, and its owner where there is one."""
-        return {"source": self.name, **({"owner": self.owner} if self.owner else {})}
 
 
 _SCHEME_WORDS = re.compile(r"\b(?:Bearer|Basic|Digest|Token|ApiKey)\b", re.IGNORECASE)
@@ -226,25 +204,57 @@ def _value(value: Any) -> Value:
 
 _Name: TypeAlias = Annotated[str, PlainValidator(_name)]
 _Public: TypeAlias = Annotated[str, PlainValidator(_public)]
-_Values: TypeAlias = dict[Text, Annotated[Value, PlainValidator(_value)]]
+_Values: TypeAlias = dict[str, Annotated[Value, PlainValidator(_value)]]
 
 
-class _Row(Rows):
-    name: _Name
-    location: Annotated[str, PlainValidator(_location)]
-    namespace: _Name = ""
+class SourceEntry(Rows):
+    """One source of a sources file, or an address of the command line with a name."""
+
+    name: _Name  # unique in a build
+    location: Annotated[str, PlainValidator(_location)]  # address, path or pattern; references in it are not replaced
+    namespace: _Name = ""  # the first part of the ids of its tools
     env: _Values = Field(default_factory=dict)
     headers: _Values = Field(default_factory=dict)
-    refresh: Annotated[int | None, PlainValidator(_refresh)] = None
-    owner: _Public = ""
-    description: _Public = ""
+    # Patterns of names, ids or tags, as :mod:`fnmatch` reads them: a tool must match one of the first, where there are any, and none
+    # of the second.
     include: tuple[Text, ...] = ()
     exclude: tuple[Text, ...] = ()
-    aliases: tuple[Text, ...] = ()
+    owner: _Public = ""
+    refresh: Annotated[int | None, PlainValidator(_refresh)] = None  # seconds after which ``sync`` should read it again
+    description: _Public = ""
+    aliases: tuple[Text, ...] = ()  # other names of the system
+
+    @property
+    def access(self) -> Access:
+        """How it is reached."""
+        return Access(self.env, self.headers, Value(self.location) if "${" in self.location else None)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What each of its tools has in its metadata: the name of the source, and its owner where there is one."""
+        return {"source": self.name, **({"owner": self.owner} if self.owner else {})}
+
+    def placed(self, folder: Path) -> SourceEntry:
+        """The source with its relative paths in the folder of its file, and with its name as namespace where it states none."""
+        is_address = self.location.startswith((*_HTTP, *_PROCESS, *_OTHER_PREFIXES))
+        env, headers = (
+            {str(name): Value(each.text, each.file and folder / each.file) for name, each in values.items()}
+            for values in (self.env, self.headers)
+        )
+        location = self.location if is_address else str(folder / self.location)
+        texts = {key: tuple(map(str, getattr(self, key))) for key in ("include", "exclude", "aliases")}
+        stated = {
+            "namespace": self.namespace or self.name,
+            "location": location,
+            "env": env,
+            "headers": headers,
+            **texts,
+        }
+        return self.model_copy(update=stated)
 
 
 class _File(Rows):
-    sources: tuple[_Row, ...] = ()
+    sources: tuple[SourceEntry, ...] = ()
     overlays: tuple[Text, ...] = ()
 
 
@@ -279,7 +289,7 @@ def load_sources(path: Path) -> tuple[SourceEntry, ...]:
 def check_sources(path: Path) -> CheckedSources:
     """Read a sources file, and report all its faults."""
     file, faults = read_model(path, _File, between=_faults_between)
-    return CheckedSources(tuple(_entry(row, path.parent) for row in file.sources) if file else (), faults)
+    return CheckedSources(tuple(row.placed(path.parent) for row in file.sources) if file else (), faults)
 
 
 def overlays_of(path: Path) -> tuple[Path, ...]:
@@ -315,23 +325,3 @@ def _faults_between(values: Any) -> Iterator[Fault]:
             for each in row if isinstance(location, str) and not location.startswith(prefixes) else ():
                 if each == key:
                     yield Fault(each.line, f"{key} has no use at this location", f"it is for {', '.join(prefixes)}")
-
-
-def _entry(row: _Row, folder: Path) -> SourceEntry:
-    """The source of a row; its relative paths are those of the folder of its file."""
-    is_address = row.location.startswith((*_HTTP, *_PROCESS, *_OTHER_PREFIXES))
-    env, headers = (
-        {str(name): Value(each.text, each.file and folder / each.file) for name, each in values.items()}
-        for values in (row.env, row.headers)
-    )
-    patterns = ("include", "exclude", "aliases")
-    return SourceEntry(
-        name=row.name,
-        location=row.location if is_address else str(folder / row.location),
-        namespace=row.namespace or row.name,
-        access=Access(env=env, headers=headers, target=Value(row.location) if "${" in row.location else None),
-        refresh_s=row.refresh,
-        owner=row.owner,
-        description=row.description,
-        **{key: tuple(map(str, getattr(row, key))) for key in patterns},
-    )

@@ -1,7 +1,7 @@
 """The source ``python.v1``: a module is read in a process of its own, so that whatever its code does ends that process and not the build.
 
 The code of a module runs when it is imported: it may print, never end, end its process, or raise from any attribute. The
-process has a deadline, sends its tools as JSON Lines, and is killed with all processes that it started.
+process has a deadline, writes its tools as JSON, and is killed with all processes that it started.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from typing import Any
 
 from ingest.sources.document import Document
@@ -56,10 +55,11 @@ def read_module(
 ) -> Iterator[Tool | RejectedRecord]:
     """Yield the tools of ``python:module`` or ``python:module:name``, read in a process of its own."""
     answer = _run(address, timeout_s, env or {})
-    rows = [json.loads(line) for line in answer.splitlines() if line]
-    if not rows or rows[-1].get("end") is not True:
-        raise _failure(address, "the module ended the process that read it")
-    for row in rows[:-1]:
+    try:
+        rows = json.loads(answer)
+    except ValueError:
+        raise _failure(address, "the module ended the process that read it") from None
+    for row in rows:
         if "error" in row:
             raise DocumentError(**row["error"])
         yield RejectedRecord(*row["rejected"]) if "rejected" in row else Tool.from_json(row["tool"])
@@ -95,7 +95,7 @@ def _failure(address: str, problem: str) -> DocumentError:
 
 
 def main() -> None:
-    """Write the tools of the module at the address in the arguments, one JSON value a line; the last line says that it is all."""
+    """Write the tools of the module at the address in the arguments, as one JSON list."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the module prints is not part of the answer
     with contextlib.suppress(ImportError, ValueError, OSError):
@@ -103,8 +103,7 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
         resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_ANSWER_BYTES, MAX_ANSWER_BYTES))
-    for row in chain(_rows(sys.argv[1]), [{"end": True}]):
-        out.write(json.dumps(row) + "\n")
+    json.dump(list(_rows(sys.argv[1])), out)
     out.flush()
     os._exit(0)  # threads and exit handlers of the module do not matter any more
 

@@ -28,10 +28,12 @@ from ontology.tool import Parameter, Tool
 # A heading of Google (``Args:``) or NumPy (underlined), or a field of Sphinx (``:param name:``).
 _HEADING = re.compile(
     r"^(?:(?P<title>args|arguments|(?:other )?param(?:eter)?s|keyword arg(?:ument)?s|returns?|yields|raises|examples?|notes?|"
-    r"references|see also|attributes|warn(?:ing)?s|todo)(?::[ \t]*|[ \t]*\n-{3,}[ \t]*)$|:(?P<field>\w+)[^:\n]*:)",
+    r"references|see also|attributes|warn(?:ing)?s|todo)(?::[ \t]*|[ \t]*\n-{3,}[ \t]*)$|"
+    r":(?P<field>param|parameter|arg|argument|key|keyword|type|raises?|returns?|rtype|yields?)\b[^:\n]*:)",
     re.IGNORECASE | re.MULTILINE,
 )
-_RETURN_TYPE = re.compile(r"\s*[\w\[\], .|]{1,80}(?::[ \t]+(?=\S)|\n(?=[ \t]))")  # before what is returned
+# Before what is returned: a line of its own in NumPy style, a prefix in Google style.
+_RETURN_TYPE = re.compile(r"\A(?:\S.*\n(?=[ \t])|\s*[\w\[\], .|]{1,80}:[ \t]+(?=\S))")
 
 
 class Docstring(NamedTuple):
@@ -50,22 +52,21 @@ def parse_docstring(text: str, names: Iterable[str]) -> Docstring:
     returns = ""
     for heading, end in zip(headings, [*(each.start() for each in headings[1:]), len(text)], strict=False):
         if (heading["title"] or heading["field"]).lower().startswith(("return", "yield")):
-            returns = text[heading.end() : end]
-            if heading["title"]:
-                returns = _RETURN_TYPE.sub("", returns.lstrip("\n"), count=1)
+            returns = text[heading.end() : end].lstrip("\n")
+            returns = _RETURN_TYPE.sub("", returns) if heading["title"] else returns
     return Docstring(plain(text[:start]), parameters, plain(returns))
 
 
 def _entry(name: str, text: str) -> str:
     """The description of one parameter: what follows its name, and the lines that are indented deeper."""
-    entry = re.search(
-        rf"^([ \t]*)(?::\w+[ \t]+(?:[^:\n]*[ \t])?)?\*{{0,2}}{name}\b[^:\n]*?([ \t]*):[ \t]*(.*)((?:\n(?:\1[ \t]+\S.*|[ \t]*$))*)",
-        text,
-        re.MULTILINE,
+    sphinx, google, numpy = (
+        r"(?::\w+[ \t]+(?:[^:\n]*[ \t])?)?",
+        r"(?:[ \t]*\([^)\n]*\))?:[ \t]*(.*)",
+        r"[ \t]*(?:[ \t]:.*)?",
     )
-    if entry is None:
-        return ""
-    return entry[4] if entry[2] else entry[3] + entry[4]  # ``name : type`` is of NumPy
+    deeper = r"((?:\n(?:\1[ \t]+\S.*|[ \t]*$))*)"
+    entry = re.search(rf"^([ \t]*){sphinx}\*{{0,2}}{name}(?:{google}|{numpy}$){deeper}", text, re.MULTILINE)
+    return (entry[2] or "") + entry[3] if entry is not None else ""
 
 
 class _HintSchema(GenerateJsonSchema):

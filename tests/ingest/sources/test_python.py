@@ -50,7 +50,8 @@ def google(place: Place, unit: Unit = Unit.C, *rest: int, when: datetime.date | 
         when: The day.
 
     Returns:
-        dict: What the weather is.
+        dict: What the weather is
+        and will be.
 
     Raises:
         ValueError: never
@@ -58,19 +59,21 @@ def google(place: Place, unit: Unit = Unit.C, *rest: int, when: datetime.date | 
 
 def numpy(ids: Sequence[uuid.UUID], mode: typing.Literal["fast", "slow"], how: typing.Annotated[Opaque, "Not known"]) -> str:
     """Joins.
+    :class:`Text` is made.
 
     Parameters
     ----------
     ids : sequence of UUID
         The ids
         to join.
-    mode : str
+    mode
         How.
 
     Returns
     -------
     str
-        One text.
+        One
+        text.
     """
 
 async def sphinx(a, b=3, c: "Nowhere" = None) -> None:
@@ -124,13 +127,14 @@ def test_hints_and_a_google_docstring() -> None:
     ]
     assert tool.parameters[4].enum == ("celsius", "fahrenheit")
     assert tool.parameters[5].format == "date"
+    assert tool.output_schema is not None and tool.output_schema["title"] == "Report"
     assert [output.name for output in tool.returns][:4] == ["degrees", "days", "days[].city", "days[].inside"]
 
 
 @pytest.mark.usefixtures("weather")
 def test_a_numpy_docstring_and_a_hint_that_json_cannot_express() -> None:
     (tool,) = read(":numpy").tools
-    assert tool.description == "Joins."
+    assert tool.description == "Joins. :class:Text is made."
     assert [(p.name, p.type, p.enum, p.description) for p in tool.parameters] == [
         ("ids", "array", (), "The ids to join."),
         ("mode", "string", ("fast", "slow"), "How."),

@@ -101,9 +101,9 @@ def listed_rows(document: Document) -> Iterator[Row]:
 
 def _unwrapped(value: Any) -> list[Any]:
     """The rows of a list, also of lists inside of it, or of an object that has a list; else the value."""
-    if isinstance(value, list):
+    if isinstance(value, list) and (not value or any(isinstance(each, Mapping) for each in value)):
         return [row for each in value for row in (_unwrapped(each) if isinstance(each, Mapping) else [each])]
-    if isinstance(value, Mapping) and "name" not in value:
+    if isinstance(value, Mapping) and not {"name", "title"} & value.keys():
         if isinstance(value.get("result"), Mapping):
             return _unwrapped(value["result"])
         listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)

@@ -19,11 +19,12 @@ from defusedxml.ElementTree import fromstring
 
 from ingest.sources.document import Document
 from ingest.sources.odata.types import (
+    VERBS,
     Annotations,
-    EntitySet,
     Navigation,
     ODataOperation,
     Property,
+    Resource,
     Service,
     StructuredType,
     is_collection,
@@ -339,23 +340,29 @@ class _Parser:
             annotations=annotations,
         )
 
-    def _sets(self, container: Element, schema: Element) -> Iterator[EntitySet]:
+    def _sets(self, container: Element, schema: Element) -> Iterator[Resource]:
         for element, name in self._named(container, "EntitySet", "Singleton"):
             annotations = self._annotations(element, f"{schema.get('Namespace')}.{container.get('Name')}/{name}")
-            bindings = {b.get("Path", ""): b.get("Target", "") for b in _children(element, "NavigationPropertyBinding")}
+            bindings = {
+                b.get("Path", "").rpartition("/")[2]: b.get("Target", "")
+                for b in _children(element, "NavigationPropertyBinding")
+            }
             restrictions = {
                 term: {key: _flag(element, f"{_SAP}{attribute}")}
                 for attribute, (term, key) in _RESTRICTIONS.items()
                 if element.get(f"{_SAP}{attribute}") is not None
             }
-            yield EntitySet(
-                name=name,
+            yield Resource(
+                id=name,
                 type=self._qualify(element.get("EntityType") or element.get("Type") or ""),
-                singleton=_tag(element) == "Singleton",
+                name=name,
+                path=f"/{name}",
+                single=_tag(element) == "Singleton",
                 label=_label(element, annotations),
                 description=_description(element, annotations),
                 bindings=bindings,
-                annotations={**annotations, **restrictions},
+                limits=({**annotations, **restrictions},),
+                verbs=VERBS,
             )
 
     def _operation(self, element: Element, full: str, name: str = "") -> ODataOperation:

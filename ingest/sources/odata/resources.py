@@ -7,10 +7,9 @@ navigation property that does not contain them, are read only: their tools find 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-from ingest.sources.odata.types import Annotations, Navigation, Property, ServiceTypes, StructuredType
+from ingest.sources.odata.types import VERBS, Navigation, Property, Resource, Service, StructuredType
 from ingest.sources.prose import name_words
 from ingest.sources.source import as_list
 from ontology.errors import DocumentError
@@ -23,58 +22,7 @@ MAX_CONTAINED = 2_000
 #: Maximum number of levels of containment below an entity set.
 MAX_NESTING = 4
 
-VERBS = ("query", "read", "create", "update", "delete")
 _NO_TYPE = StructuredType(name="")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
-    """A collection of entities, or a single entity, with its own path."""
-
-    id: str  # unique in the service: ``users``, ``users_messages``
-    type: str  # qualified type of the entities
-    name: str  # last part of the path
-    path: str
-    single: bool = False  # whether it is a single entity, without a key
-    label: str = ""  # its label in the document, or empty
-    description: str = ""
-    owner: str = ""  # name of the entity that contains it (``user``), or empty
-    owner_keys: tuple[Property, ...] = ()  # the owner's keys, under the names of the inputs
-    depends_on: tuple[Dependency, ...] = ()  # dependencies on the tools that return the owner's keys
-    bindings: Mapping[str, str]  # map from navigation property to its target
-    limits: tuple[Annotations, ...]  # capability annotations, the most specific first
-    verbs: tuple[str, ...]  # of the tools that it may have
-    linked: bool = False  # whether it is behind a link that does not contain it: its entities have no path below it
-
-    @property
-    def noun(self) -> str:
-        """The name of one entity in words: *purchase order item*."""
-        short = self.type.rpartition(".")[2]
-        return name_words(self.name if short.removesuffix("Type") == self.name else short)
-
-    @property
-    def taken(self) -> frozenset[str]:
-        """The names of the inputs that its path has already."""
-        return frozenset(key.name for key in self.owner_keys)
-
-    def allows(self, restrictions: str, key: str) -> bool:
-        """Whether no annotation forbids a capability: ``allows("InsertRestrictions", "Insertable")``."""
-        return self.capability(restrictions, key) in (None, True)
-
-    def capability(self, term: str, key: str = "") -> Any:
-        """Return the most specific value of a capability term, or of one of its properties; None without an annotation."""
-        for terms in self.limits:
-            value = terms.get(f"Capabilities.{term}")
-            if key:
-                value = value.get(key) if isinstance(value, Mapping) else None
-            if value is not None:
-                return value
-        return None
-
-
-def entity_noun(type_: str) -> str:
-    """The name of one entity of a qualified type in words."""
-    return name_words(type_.rpartition(".")[2].removesuffix("Type"))
 
 
 def named_keys(keys: Sequence[Property], noun: str, taken: Collection[str], other: str) -> list[Property]:
@@ -107,7 +55,7 @@ def key_dependencies(
     )
 
 
-def find_resources(types: ServiceTypes) -> tuple[list[Resource], list[Resource], list[str]]:
+def find_resources(types: Service) -> tuple[list[Resource], list[Resource], list[str]]:
     """Return entity sets and singletons, each before what it contains directly; linked collections and what is
     contained deeper; and the ids of those left out because of :data:`MAX_CONTAINED`. Below the first level, each
     navigation property of a type is followed once, where it is nearest to an entity set."""
@@ -129,19 +77,13 @@ def find_resources(types: ServiceTypes) -> tuple[list[Resource], list[Resource],
         followed.update((owner.type, each.name) for each in made)
         return made
 
-    for set_ in types.service.sets:
-        type_ = types.service.types.get(set_.type, _NO_TYPE)
-        owner = Resource(
-            id=set_.name,
-            type=set_.type,
-            name=set_.name,
-            path=f"/{set_.name}",
-            single=set_.singleton,
+    for set_ in types.sets:
+        type_ = types.types.get(set_.type, _NO_TYPE)
+        owner = replace(
+            set_,
             label=set_.label or type_.label,
             description=set_.description or type_.description,
-            bindings={path.rpartition("/")[2]: target for path, target in set_.bindings.items()},
-            limits=(set_.annotations, type_.annotations),
-            verbs=VERBS,
+            limits=(*set_.limits, type_.annotations),
         )
         direct = below(owner, True, *VERBS)
         found += [owner, *direct]
@@ -157,9 +99,9 @@ def find_resources(types: ServiceTypes) -> tuple[list[Resource], list[Resource],
     return *kept, sorted(left_out)  # type: ignore[return-value]
 
 
-def _is_linked(types: ServiceTypes, owner: Resource, link: Navigation) -> bool:
+def _is_linked(types: Service, owner: Resource, link: Navigation) -> bool:
     """Whether a link leads to a collection that no filter on its own set finds as well, by a key in both types."""
-    if not link.many or link.contained or link.type not in types.service.types:
+    if not link.many or link.contained or link.type not in types.types:
         return False
     if not (link.name in owner.bindings or link.target):
         return True
@@ -168,12 +110,12 @@ def _is_linked(types: ServiceTypes, owner: Resource, link: Navigation) -> bool:
     return not link.pairs and all(name.lower() in GENERIC_KEYS for name in keys & own & theirs)
 
 
-def _below(types: ServiceTypes, owner: Resource, link: Navigation, verbs: tuple[str, ...]) -> Resource:
+def _below(types: Service, owner: Resource, link: Navigation, verbs: tuple[str, ...]) -> Resource:
     keys = [] if owner.single else types.keys(owner.type)
     named = named_keys(keys, owner.noun, owner.taken, owner.name)
     for key in keys:
         types.value(key)  # raises for a type that is not defined
-    type_ = types.service.types.get(link.type, _NO_TYPE)
+    type_ = types.types.get(link.type, _NO_TYPE)
     described = link.annotations.get("Core.Description")
     rows = as_list(owner.capability("NavigationRestrictions", "RestrictedProperties"))
     own_rows = (row for row in rows if isinstance(row, Mapping) and row.get("NavigationProperty") == link.name)

@@ -18,7 +18,7 @@ from typing import Any
 from egotools.call import Argument
 from ingest.sources.document import Document
 from ingest.sources.odata.edmx import parse_edmx
-from ingest.sources.odata.resources import Resource, entity_noun, find_resources, key_dependencies, key_path, named_keys
+from ingest.sources.odata.resources import find_resources, key_dependencies, key_path, named_keys
 from ingest.sources.odata.tools import (
     body_inputs,
     call_of,
@@ -28,7 +28,15 @@ from ingest.sources.odata.tools import (
     resource_operation,
     verbs_of,
 )
-from ingest.sources.odata.types import ODataOperation, Property, ServiceTypes, is_collection, item_type
+from ingest.sources.odata.types import (
+    ODataOperation,
+    Property,
+    Resource,
+    Service,
+    entity_noun,
+    is_collection,
+    item_type,
+)
 from ingest.sources.operation import CallInput, Operation, Output, Schemas
 from ingest.sources.prose import sentences, title_of, with_article
 from ingest.sources.source import RejectedRecord, Source
@@ -50,8 +58,7 @@ class ODataSource(Source):
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield the tools of all entity sets, those of the operations, those of nested entities, then the rejected records."""
-        service = parse_edmx(document)
-        types = ServiceTypes(service)
+        types = parse_edmx(document)
         schemas = Schemas(partial(types.entity, expanded=False))
         found, nested, left_out = find_resources(types)
         items: list[Tool | RejectedRecord] = []
@@ -71,7 +78,7 @@ class ODataSource(Source):
         depends_on = declared_dependencies(types, found, [item for item in items if isinstance(item, Tool)])
         for item in items:
             if isinstance(item, Tool):
-                metadata = {**item.metadata, "service": service.namespace}
+                metadata = {**item.metadata, "service": types.namespace}
                 item = replace(item, depends_on=depends_on[item.id], metadata=metadata)
             yield item
         for id_ in left_out:
@@ -79,7 +86,7 @@ class ODataSource(Source):
             yield RejectedRecord(f"{document.address}#{id_}", "too-many-contained", detail)
 
 
-def _places_of(types: ServiceTypes, resources: Sequence[Resource]) -> Mapping[str, Resource]:
+def _places_of(types: Service, resources: Sequence[Resource]) -> Mapping[str, Resource]:
     """Map from entity type to the resource below which its operations are called: the one that needs the fewest keys. A
     collection goes before a single entity, which is only one of many. A type without a resource of its own has that of
     a type derived from it, with the keys under its own name where it states them."""
@@ -105,16 +112,16 @@ def _collections_of(resources: Sequence[Resource]) -> dict[str, Resource]:
     return found
 
 
-def _overloads_of(types: ServiceTypes) -> dict[str, list[ODataOperation]]:
+def _overloads_of(types: Service) -> dict[str, list[ODataOperation]]:
     """Map from tool id, ``message.reply`` where bound to an entity, to overloads; entities of one name have their namespaces."""
-    operations = types.service.operations
-    counts = Counter(name.rpartition(".")[2] for name in types.service.types)
+    operations = types.operations
+    counts = Counter(name.rpartition(".")[2] for name in types.types)
     single = {(each.binding, each.name) for each in operations if not is_collection(each.binding)}
     found: dict[str, list[ODataOperation]] = {}
     for operation in operations:
         bound = item_type(operation.binding)
         short = bound.rpartition(".")[2]
-        parts = [bound.removeprefix(f"{types.service.namespace}.") if counts[short] > 1 else short] if bound else []
+        parts = [bound.removeprefix(f"{types.namespace}.") if counts[short] > 1 else short] if bound else []
         if bound != operation.binding and (bound, operation.name) in single:
             parts.append("collection")
         found.setdefault(".".join([*parts, operation.name]), []).append(operation)
@@ -122,7 +129,7 @@ def _overloads_of(types: ServiceTypes) -> dict[str, list[ODataOperation]]:
 
 
 def _operation_of(
-    types: ServiceTypes,
+    types: Service,
     id_: str,
     overloads: Sequence[ODataOperation],
     collections: Mapping[str, Resource],
@@ -169,7 +176,7 @@ def _operation_of(
             "method": first.method.upper(),
             "tags": [noun] if noun else [],
         },
-        call=None if path is None else call_of(types.service, first.method.upper(), path, inputs),
+        call=None if path is None else call_of(types, first.method.upper(), path, inputs),
     )
 
 
@@ -182,11 +189,9 @@ def _parameters_of(overloads: Sequence[ODataOperation]) -> list[Property]:
     return [replace(parameter, required=name in always) for name, parameter in stated.items()]
 
 
-def _given(
-    types: ServiceTypes, operation: ODataOperation, parameters: Sequence[Property]
-) -> tuple[list[CallInput], str]:
+def _given(types: Service, operation: ODataOperation, parameters: Sequence[Property]) -> tuple[list[CallInput], str]:
     """The inputs of the parameters, and what stands after the name in the path."""
-    if types.service.version == "v2":
+    if types.version == "v2":
         return [literal_input(types, each, "query") for each in parameters], ""
     if operation.method != "GET":
         return list(body_inputs({each.name: types.value(each) for each in parameters}, parameters)), ""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from egotools.call import Argument, Call
-from ingest.sources.odata.resources import Resource, key_path
-from ingest.sources.odata.types import Navigation, Property, Service, ServiceTypes, is_collection
+from ingest.sources.odata.resources import key_path
+from ingest.sources.odata.types import Navigation, Property, Resource, Service, is_collection
 from ingest.sources.operation import CallInput, Operation, Output, arguments_of
 from ingest.sources.prose import name_words, sentences, with_article
 from ontology.errors import DocumentError
@@ -21,7 +21,7 @@ _JSON = "application/json"
 _METHODS = {"query": "GET", "read": "GET", "create": "POST", "update": "PATCH", "delete": "DELETE"}
 
 
-def literal_input(types: ServiceTypes, property_: Property, location: str) -> CallInput:
+def literal_input(types: Service, property_: Property, location: str) -> CallInput:
     """A value that is written in the URL; its type says how."""
     argument = Argument(name=property_.name, location=location, style=types.edm_type(property_.type))
     return CallInput(argument, types.value(property_, literal=True), property_.required and location != "filter")
@@ -71,7 +71,7 @@ def verbs_of(resource: Resource) -> list[str]:
     return [verb for verb in resource.verbs if allowed[verb]]
 
 
-def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Operation:
+def resource_operation(types: Service, resource: Resource, verb: str) -> Operation:
     """One operation of a resource."""
     properties = types.properties(resource.type)
     has_key = verb not in ("query", "create") and not resource.single
@@ -115,7 +115,7 @@ def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Op
             "path": path,
             "tags": [resource.noun, *([resource.owner] if resource.owner else [])],
         },
-        call=call_of(types.service, _METHODS[verb], path, inputs),
+        call=call_of(types, _METHODS[verb], path, inputs),
     )
 
 
@@ -145,7 +145,7 @@ def _option(name: str, description: str, **schema: object) -> CallInput:
     return CallInput(Argument(name=name, location="query"), {"type": "string", **schema, "description": description})
 
 
-def _query_options(types: ServiceTypes, resource: Resource, filters: Sequence[str]) -> Iterator[CallInput]:
+def _query_options(types: Service, resource: Resource, filters: Sequence[str]) -> Iterator[CallInput]:
     if filters:
         yield _option("$filter", "OData filter over: " + ", ".join(filters))
     if resource.capability("SearchRestrictions", "Searchable") is True:
@@ -159,7 +159,7 @@ def _query_options(types: ServiceTypes, resource: Resource, filters: Sequence[st
     yield from _projection_options(types, resource)
 
 
-def _projection_options(types: ServiceTypes, resource: Resource) -> Iterator[CallInput]:
+def _projection_options(types: Service, resource: Resource) -> Iterator[CallInput]:
     if resource.allows("SelectSupport", "Supported"):
         yield _option("$select", "Properties to return, separated by commas")
     related = [navigation.name for navigation in types.navigations(resource.type)][:MAX_FILTERS]
@@ -167,7 +167,7 @@ def _projection_options(types: ServiceTypes, resource: Resource) -> Iterator[Cal
         yield _option("$expand", "Related entities to return as well: " + ", ".join(related))
 
 
-def _filterable(types: ServiceTypes, resource: Resource, properties: Sequence[Property]) -> list[Property]:
+def _filterable(types: Service, resource: Resource, properties: Sequence[Property]) -> list[Property]:
     if not resource.allows("FilterRestrictions", "Filterable"):
         return []
     excluded = resource.capability("FilterRestrictions", "NonFilterableProperties") or ()
@@ -183,7 +183,7 @@ def _filterable(types: ServiceTypes, resource: Resource, properties: Sequence[Pr
 
 
 def declared_dependencies(
-    types: ServiceTypes, resources: Sequence[Resource], tools: Sequence[Tool]
+    types: Service, resources: Sequence[Resource], tools: Sequence[Tool]
 ) -> dict[str, tuple[Dependency, ...]]:
     """Map from tool id to dependencies: the tool's own, then those from navigation properties; only on existing tools.
     The tool that reads A depends on the tool that reads B when A has a navigation property to B. Contained resources

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ingest.sources.document import Document, parse_json
-from ingest.sources.source import DATA_SUFFIXES, RejectedRecord, Row, Source, as_mapping, listed_rows, sampled_rows
+from ingest.sources.source import DATA_SUFFIXES, RejectedRecord, Row, Source, listed_rows, sampled_rows
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
@@ -49,10 +49,10 @@ class TableSource(Source):
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each row; an invalid row is rejected with its line (in a JSON list: its index)."""
-        alone = document.suffix in DATA_SUFFIXES and "name" in as_mapping(document.data)
         seen: dict[str, str] = {}
         others: list[RejectedRecord] = []  # rows with a name that are no tools, until the first tool
-        rows = _csv_rows(document) if document.suffix in _CSV else listed_rows(document)
+        rows = list(_csv_rows(document) if document.suffix in _CSV else listed_rows(document))
+        alone = document.suffix in DATA_SUFFIXES and len(rows) == 1 and rows[0].value is document.data
         for location, value in rows:
             item = value
             if not isinstance(value, RejectedRecord):

@@ -158,6 +158,7 @@ PEOPLE = [{"id": 1, "name": "Ada", "email": "ada@example.org"}, {"id": 2, "name"
     ("name", "text", "named"),
     [
         ("package.json", json.dumps(PACKAGE), "left-pad"),
+        ("schema.json", json.dumps({"title": "Lamp", "description": "A thing.", "type": "object"}), "Lamp"),
         ("users.json", json.dumps(PEOPLE), "Ada"),
         ("users.jsonl", "\n".join(map(json.dumps, PEOPLE)), "Ada"),
         ("users.csv", "name,email\nAda,ada@example.org\nAlan,alan@example.org\n", "Ada"),

@@ -223,11 +223,12 @@ class SourceEntry(Rows):
     refresh: Annotated[int | None, PlainValidator(_refresh)] = None  # seconds after which ``sync`` should read it again
     description: _Public = ""
     aliases: tuple[Text, ...] = ()  # other names of the system
+    _target: Value | None = None  # the location, where it has references: those of the command line are not replaced
 
     @property
     def access(self) -> Access:
         """How it is reached."""
-        return Access(self.env, self.headers, Value(self.location) if "${" in self.location else None)
+        return Access(self.env, self.headers, self._target)
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -250,7 +251,9 @@ class SourceEntry(Rows):
             "headers": headers,
             **texts,
         }
-        return self.model_copy(update=stated)
+        placed = self.model_copy(update=stated)
+        placed._target = Value(self.location) if "${" in self.location else None
+        return placed
 
 
 class _File(Rows):

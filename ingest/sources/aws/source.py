@@ -120,11 +120,8 @@ class AwsSource(Source):
         """Whether it is an ``aws:`` address, or JSON with the metadata, operations and shapes of a service."""
         if not document.has_content:
             return document.address.startswith(self.live_prefixes)
-        head = document.head if document.suffix == ".json" else ""
-        if '"metadata"' not in head or not ('"endpointPrefix"' in head or '"serviceId"' in head):
-            return False
-        data = document.data_or_none
-        return isinstance(data, Mapping) and {"metadata", "operations", "shapes"} <= data.keys()
+        data = as_mapping(document.data_or_none if document.suffix == ".json" else None)
+        return {"metadata", "operations", "shapes"} <= data.keys()
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each operation."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -18,11 +17,6 @@ from ontology.tool import Tool
 
 _OWNER = {"contact": "ownerName", "contact_host": "ownerDomain"}
 
-_KIND_NAME = "discovery#restDescription"
-_KIND = re.compile(rf'"kind"\s*:\s*"{_KIND_NAME}"')
-# The kind may come after a long list of scopes or after all schemas; then one of these comes before.
-_HINT = re.compile(r'"(?:discoveryVersion|auth|batchPath|rootUrl|servicePath|ownerName|documentationLink)"\s*:')
-
 
 class GoogleDiscoverySource(Source):
     """Reader of discovery documents."""
@@ -31,11 +25,8 @@ class GoogleDiscoverySource(Source):
 
     def accepts(self, document: Document) -> bool:
         """JSON of the kind ``discovery#restDescription``."""
-        if not document.has_content or document.suffix not in {".json", ""}:
-            return False
-        if _KIND.search(document.head):
-            return True
-        return bool(_HINT.search(document.head)) and as_mapping(document.data_or_none).get("kind") == _KIND_NAME
+        may_be = document.has_content and document.suffix in {".json", ""}
+        return may_be and as_mapping(document.data_or_none).get("kind") == "discovery#restDescription"
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each method of all resources; ids are those of the methods."""

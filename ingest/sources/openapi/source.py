@@ -29,7 +29,6 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 # A document without paths is valid when it has one of these keys: other documents can refer to it.
 _LIBRARY = ("components", "definitions", "webhooks", "parameters", "responses")
 _HOST = re.compile(r"(?:://(?:[^/@\s]*@)?|@)([\w-]+(?:\.[\w-]+)+)")  # of a URL, else of an e-mail address
-_VERSION_KEY = re.compile(rb"[\"']?(?:openapi|swagger)[\"']?\s*:")
 
 
 class OpenApiSource(Source):
@@ -39,14 +38,8 @@ class OpenApiSource(Source):
 
     def accepts(self, document: Document) -> bool:
         """Whether the document has the top-level key ``openapi`` or ``swagger``."""
-        if not document.has_content or not (document.is_url or document.suffix in DATA_SUFFIXES):
-            return False
-        try:
-            has_key = _VERSION_KEY.search(document.content) is not None
-        except DocumentError:
-            return False
-        data = document.data_or_none if has_key else None
-        return isinstance(data, Mapping) and ("openapi" in data or "swagger" in data)
+        may_be = document.is_url or (document.has_content and document.suffix in DATA_SUFFIXES)
+        return may_be and not {"openapi", "swagger"}.isdisjoint(as_mapping(document.data_or_none))
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each operation. One whose request cannot be read is rejected; one whose answer cannot has no outputs."""

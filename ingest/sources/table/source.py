@@ -25,8 +25,6 @@ _TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})
 _OBJECTS = frozenset({"input_schema", "output_schema", "call"})
 _SYNONYMS = {"inputs": "parameters", "outputs": "returns"}
-_JSON_TYPES: dict[type, str] = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
-_JSON_TYPES |= dict.fromkeys((int, float), "a number")
 
 
 class TableSource(Source):
@@ -191,7 +189,7 @@ def _with_enum(parameter: Parameter) -> Parameter:
 def _split_metadata(row: Any) -> dict[str, Any]:
     """Return the row with its unknown columns moved to ``metadata``."""
     if not isinstance(row, Mapping):
-        raise DocumentError(f"a tool must be an object, not {_json_type(row)}", subject="row", reason="wrong-type")
+        raise DocumentError(f"a tool must be an object, not {type(row).__name__}", subject="row", reason="wrong-type")
     own: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, value in row.items():
@@ -200,7 +198,7 @@ def _split_metadata(row: Any) -> dict[str, Any]:
         (own if is_own else extra)[column] = value
     for column in ("id", "name", "title", "description"):
         if isinstance(own.get(column), (dict, list)):
-            problem = f"{column} must be text, not {_json_type(own[column])}"
+            problem = f"{column} must be text, not {type(own[column]).__name__}"
             raise DocumentError(problem, subject=column, reason="wrong-type")
     outputs = own.get("returns")
     if isinstance(outputs, list):  # one without a name is the result, like the return value of a function
@@ -214,7 +212,3 @@ def _split_metadata(row: Any) -> dict[str, Any]:
             raise DocumentError("metadata must be an object", subject="metadata", reason="wrong-type")
         own["metadata"] = {**extra, **metadata}
     return own
-
-
-def _json_type(value: Any) -> str:
-    return _JSON_TYPES.get(type(value), type(value).__name__)

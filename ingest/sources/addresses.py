@@ -49,7 +49,7 @@ def source_for(document: Document) -> Source:
     if document.has_content and not document.head.strip("\0 \t\r\n"):
         raise DocumentError("the file is empty", subject=document.address, reason="empty")
     for source in SOURCES:
-        if source.accepts(document):
+        if source.accepts(document) if document.has_content else document.address.startswith(source.live_prefixes):
             return source
     if document.suffix in {".json", ".yaml", ".yml"}:
         data = document.data  # a syntax error is more useful than "unknown format"

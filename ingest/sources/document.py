@@ -54,9 +54,7 @@ class Document:
         root: Path | None = None,
         source: SourceEntry | None = None,
     ) -> None:
-        #: The URL of the content; it may contain credentials and must not be shown.
-        self.url = address if address.startswith(("http://", "https://")) else ""
-        #: What a live server is reached by; likewise.
+        #: As it was given; it may contain credentials and must not be shown.
         self.target = address
         self.address = address if path is not None else redacted_address(address)
         self.path = path
@@ -72,7 +70,7 @@ class Document:
     @property
     def is_url(self) -> bool:
         """Whether the content is fetched from an ``http(s)://`` address."""
-        return bool(self.url)
+        return self.path is None and self.target.startswith(("http://", "https://"))
 
     @property
     def has_content(self) -> bool:
@@ -103,7 +101,7 @@ class Document:
         :raises DocumentError: when the file is missing, unreadable, larger than :data:`MAX_BYTES`, or a damaged gzip.
         """
         if self.is_url:
-            url, headers = self.access.expand(self.url), self.access.resolved_headers()
+            url, headers = self.access.expand(self.target), self.access.resolved_headers()
             return fetch(url, headers=headers, shown=self.address)
         with self._opened() as file:
             content = file.read(MAX_BYTES + 1)

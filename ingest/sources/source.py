@@ -57,7 +57,8 @@ class Source(Protocol):
     keeps_ids: ClassVar[bool] = False
 
     def accepts(self, document: Document) -> bool:
-        """Whether this reader can read the document's format; fast, and raises no error for a readable file."""
+        """Whether this reader can read the format of a document that has content; raises no error for a readable file."""
+        return False
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield the tools and the rejected records, in the document's order.
@@ -113,7 +114,7 @@ def _unwrapped(value: Any) -> list[Any]:
 
 def sampled_rows(document: Document) -> list[Any]:
     """The first rows of a list of tools, to detect its format; none where the document is no such list or cannot be read."""
-    if not document.has_content or document.suffix not in LINE_SUFFIXES | DATA_SUFFIXES:
+    if document.suffix not in LINE_SUFFIXES | DATA_SUFFIXES:
         return []
     try:
         return [row.value for row in islice(listed_rows(document), _SAMPLED)]

@@ -117,9 +117,7 @@ class AwsSource(Source):
     live_prefixes = (_LIVE,)
 
     def accepts(self, document: Document) -> bool:
-        """Whether it is an ``aws:`` address, or JSON with the metadata, operations and shapes of a service."""
-        if not document.has_content:
-            return document.address.startswith(self.live_prefixes)
+        """Whether it is JSON with the metadata, operations and shapes of a service."""
         data = as_mapping(document.data_or_none if document.suffix == ".json" else None)
         return {"metadata", "operations", "shapes"} <= data.keys()
 

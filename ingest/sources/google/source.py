@@ -25,8 +25,10 @@ class GoogleDiscoverySource(Source):
 
     def accepts(self, document: Document) -> bool:
         """JSON of the kind ``discovery#restDescription``."""
-        may_be = document.has_content and document.suffix in {".json", ""}
-        return may_be and as_mapping(document.data_or_none).get("kind") == "discovery#restDescription"
+        return (
+            document.suffix in {".json", ""}
+            and as_mapping(document.data_or_none).get("kind") == "discovery#restDescription"
+        )
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each method of all resources; ids are those of the methods."""

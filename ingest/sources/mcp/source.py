@@ -48,9 +48,7 @@ class McpSource(Source):
     live_prefixes = ("mcp:", "mcp+http://", "mcp+https://")
 
     def accepts(self, document: Document) -> bool:
-        """Whether it is a live address, or JSON (YAML, JSONL) of tools with an ``inputSchema``, also inside JSON-RPC responses."""
-        if not document.has_content:
-            return document.address.startswith(self.live_prefixes)
+        """Whether it is JSON (YAML, JSONL) of tools with an ``inputSchema``, also inside JSON-RPC responses."""
         if document.suffix in LINE_SUFFIXES:
             return bool(_SCHEMA.search(document.head)) or '"jsonrpc"' in document.head
         rows = sampled_rows(document)

@@ -52,8 +52,6 @@ class ODataSource(Source):
 
     def accepts(self, document: Document) -> bool:
         """Whether the ending is ``.edmx`` or ``.csdl``, or the file begins with an Edmx or an OData Schema element."""
-        if not document.has_content:
-            return False
         return document.suffix in {".edmx", ".csdl"} or bool(_ROOT.search(document.head.replace("\0", "")))
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:

@@ -38,7 +38,7 @@ class OpenApiSource(Source):
 
     def accepts(self, document: Document) -> bool:
         """Whether the document has the top-level key ``openapi`` or ``swagger``."""
-        may_be = document.is_url or (document.has_content and document.suffix in DATA_SUFFIXES)
+        may_be = document.is_url or document.suffix in DATA_SUFFIXES
         return may_be and not {"openapi", "swagger"}.isdisjoint(as_mapping(document.data_or_none))
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:

@@ -41,10 +41,6 @@ class PythonSource(Source):
     name = "python.v1"
     live_prefixes = ("python:",)
 
-    def accepts(self, document: Document) -> bool:
-        """Whether the address is ``python:…``."""
-        return not document.has_content and document.address.startswith(self.live_prefixes)
-
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for the named callable, or for each public function of the module; raises as :func:`read_module`."""
         yield from read_module(document.address, env=document.access.resolved_env())

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from egotools import McpCall, build_request
-from ingest.sources import read_catalog
+from ingest.sources import read_catalog, source_for
 from ingest.sources.document import Document
 from ingest.sources.mcp.source import McpSource, list_tools
 from ingest.sources.source import RejectedRecord
@@ -197,7 +197,7 @@ def sdk() -> None:
 @pytest.mark.usefixtures("sdk")
 def test_a_live_server_over_stdio(tmp_path: Path) -> None:
     document = Document(command(tmp_path / "server.py", SERVER))
-    assert McpSource().accepts(document)
+    assert isinstance(source_for(document), McpSource)
     tools, rejected = split(McpSource().read(document))
     assert rejected == []
     assert [tool.id for tool in tools] == ["find_stock", "book"]

@@ -1,10 +1,9 @@
 """Schemas as the sources wrote them, over real documents: nothing that a document says about its inputs is lost."""
 
 import re
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
@@ -24,31 +23,17 @@ _STRIDE, _CHECKED = 20, 25
 _PLACE = re.compile(r"\{\+?([^{}]+)\}")
 
 
-Catalogue: TypeAlias = Callable[[str], dict[str, Tool]]
-
-
-@pytest.fixture(scope="module")
-def catalogue(tools_of: ToolsOf) -> Catalogue:
-    """From the address of a document to its tools by name."""
-
-    @cache
-    def of(address: str) -> dict[str, Tool]:
-        return {tool.name: Tool.from_json(tool.to_json()) for tool in tools_of(address)}
-
-    return of
-
-
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", (*(f"{each}.openapi.json" for each in OPENAPI), *ODATA))
-def test_files_have_whole_schemas_and_calls(catalogue: Catalogue, shared: Path, name: str) -> None:
-    check_catalogue(catalogue(str(shared / "specs" / name)))
+def test_files_have_whole_schemas_and_calls(tools_of: ToolsOf, shared: Path, name: str) -> None:
+    check_catalogue([Tool.from_json(tool.to_json()) for tool in tools_of(str(shared / "specs" / name))])
 
 
-def check_catalogue(tools: dict[str, Tool]) -> None:
+def check_catalogue(tools: Sequence[Tool]) -> None:
     """Every schema is valid and every property has a place; each placeholder is an argument; no map is a property ``*``."""
     stride = max(_STRIDE, len(tools) // _CHECKED)
-    for number, tool in enumerate(tools.values()):
+    for number, tool in enumerate(tools):
         assert tool.input_schema is not None
         for schema in (tool.input_schema, tool.output_schema or {}):
             if number % stride == 0:

@@ -22,7 +22,7 @@ from zlib import error as ZlibError
 import yaml
 
 from ingest.sources.fetch import fetch
-from ingest.sources.sources_file import NO_ACCESS, Access, SourceEntry
+from ingest.sources.sources_file import UNNAMED, SourceEntry
 from ontology.errors import DocumentError
 from ontology.files import SAFE_LOADER
 from ontology.redaction import redacted_address, secrets_in
@@ -78,9 +78,9 @@ class Document:
         return self.path is not None or self.is_url
 
     @property
-    def access(self) -> Access:
+    def access(self) -> SourceEntry:
         """How it is reached: environment variables, headers and references, resolved at the moment of use."""
-        return self.source.access if self.source is not None else NO_ACCESS
+        return self.source or UNNAMED
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that are known to be secret: those of its address, and the referenced ones."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
@@ -48,41 +48,6 @@ class Value:
             with suppress(DocumentError):
                 yield _content(self.file)
         yield from (os.environ[name] for name in _REFERENCE.findall(self.text) if name in os.environ)
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The references of one source."""
-
-    env: Mapping[str, Value] = field(default_factory=dict)  # variables of the process of an MCP server or Python module
-    headers: Mapping[str, Value] = field(default_factory=dict)  # of HTTP requests; for the host of the address alone
-    target: Value | None = None  # the command or the address where it has references itself, else None
-
-    def resolved_env(self) -> dict[str, str]:
-        """Return the environment variables with their values; raises as :meth:`Value.resolve`."""
-        return {name: value.resolve() for name, value in self.env.items()}
-
-    def resolved_headers(self) -> dict[str, str]:
-        """Return the headers with their values; raises as :meth:`Value.resolve`, and for a line break in a value."""
-        headers = {name: value.resolve() for name, value in self.headers.items()}
-        for name, value in headers.items():
-            if not value.isprintable() or not value.isascii():
-                raise _no_value(f"the value of the header {name} has characters that a header cannot have")
-        return headers
-
-    def expand(self, text: str) -> str:
-        """Return a part of the address with its references replaced; unchanged where the address has none."""
-        return text if self.target is None else Value(text).resolve()
-
-    def secrets(self) -> tuple[str, ...]:
-        """Return all referenced values, so that they can be found in other texts."""
-        values = [*self.env.values(), *self.headers.values(), *([self.target] if self.target else [])]
-        found = dict.fromkeys(secret for value in values for secret in value.secrets())
-        return tuple(secret for secret in found if len(secret) >= 6)  # a shorter one is part of too many words
-
-
-#: The access of an address without references.
-NO_ACCESS = Access()
 
 
 def _content(file: Path) -> str:
@@ -213,8 +178,8 @@ class SourceEntry(Rows):
     name: _Name  # unique in a build
     location: Annotated[str, PlainValidator(_location)]  # address, path or pattern; references in it are not replaced
     namespace: _Name = ""  # the first part of the ids of its tools
-    env: _Values = Field(default_factory=dict)
-    headers: _Values = Field(default_factory=dict)
+    env: _Values = Field(default_factory=dict)  # variables of the process of an MCP server or Python module
+    headers: _Values = Field(default_factory=dict)  # of HTTP requests; for the host of the address alone
     # Patterns of names, ids or tags, as :mod:`fnmatch` reads them: a tool must match one of the first, where there are any, and none
     # of the second.
     include: tuple[Text, ...] = ()
@@ -224,11 +189,6 @@ class SourceEntry(Rows):
     description: _Public = ""
     aliases: tuple[Text, ...] = ()  # other names of the system
     _target: Value | None = None  # the location, where it has references: those of the command line are not replaced
-
-    @property
-    def access(self) -> Access:
-        """How it is reached."""
-        return Access(self.env, self.headers, self._target)
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -254,6 +214,32 @@ class SourceEntry(Rows):
         placed = self.model_copy(update=stated)
         placed._target = Value(self.location) if "${" in self.location else None
         return placed
+
+    def resolved_env(self) -> dict[str, str]:
+        """Return the environment variables with their values; raises as :meth:`Value.resolve`."""
+        return {name: value.resolve() for name, value in self.env.items()}
+
+    def resolved_headers(self) -> dict[str, str]:
+        """Return the headers with their values; raises as :meth:`Value.resolve`, and for a line break in a value."""
+        headers = {name: value.resolve() for name, value in self.headers.items()}
+        for name, value in headers.items():
+            if not value.isprintable() or not value.isascii():
+                raise _no_value(f"the value of the header {name} has characters that a header cannot have")
+        return headers
+
+    def expand(self, text: str) -> str:
+        """Return a part of the address with its references replaced; unchanged where the address has none."""
+        return text if self._target is None else Value(text).resolve()
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return all referenced values, so that they can be found in other texts."""
+        values = [*self.env.values(), *self.headers.values(), *([self._target] if self._target else [])]
+        found = dict.fromkeys(secret for value in values for secret in value.secrets())
+        return tuple(secret for secret in found if len(secret) >= 6)  # a shorter one is part of too many words
+
+
+#: What an address without a name is reached by: nothing beside it.
+UNNAMED = SourceEntry.model_construct(name="", location="")
 
 
 class _File(Rows):

@@ -27,7 +27,7 @@ from ingest.sources.source import (
     listed_rows,
     sampled_rows,
 )
-from ingest.sources.sources_file import NO_ACCESS, Access
+from ingest.sources.sources_file import UNNAMED, SourceEntry
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
 from ontology.tool import Tool
@@ -132,7 +132,7 @@ class ListedTools(NamedTuple):
     tools: list[dict[str, Any]]
 
 
-def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = NO_ACCESS) -> ListedTools:
+def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: SourceEntry = UNNAMED) -> ListedTools:
     """Return the tools of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
 
     :param timeout_s: seconds for the whole exchange.
@@ -156,7 +156,7 @@ def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = N
         raise _failure(address, error, output, timeout_s, access) from error
 
 
-async def _list(address: str, output: ServerOutput, timeout_s: float, access: Access) -> ListedTools:
+async def _list(address: str, output: ServerOutput, timeout_s: float, access: SourceEntry) -> ListedTools:
     from mcp import Client
     from mcp.shared.exceptions import MCPError
 
@@ -184,7 +184,7 @@ async def _list(address: str, output: ServerOutput, timeout_s: float, access: Ac
     raise DocumentError(problem, subject=subject, remedy="Correct the server's paging")
 
 
-def _server(address: str, output: ServerOutput, access: Access) -> Any:
+def _server(address: str, output: ServerOutput, access: SourceEntry) -> Any:
     if address.startswith(("mcp+http://", "mcp+https://")):
         return http_server(access.expand(address.removeprefix("mcp+")), access.resolved_headers(), output)
     try:
@@ -197,7 +197,9 @@ def _server(address: str, output: ServerOutput, access: Access) -> Any:
     return stdio_server([access.expand(word) for word in words], access.resolved_env(), output)
 
 
-def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: float, access: Access) -> DocumentError:
+def _failure(
+    address: str, error: Exception, output: ServerOutput, timeout_s: float, access: SourceEntry
+) -> DocumentError:
     cause = first_cause(error)
     server_output = f"; it wrote: {output.last_line[:300]}" if output.last_line else ""
     if isinstance(cause, DocumentError):

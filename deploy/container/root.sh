@@ -19,7 +19,7 @@ umask 022
 # read-only, the merging of names.
 case $target in
 serve) extras="rest mcp" unused=" faiss-cpu hf-xet setuptools " ;;
-build) extras="rest mcp llm aws google" unused=" hf-xet setuptools " ;;
+build) extras="rest mcp llm aws" unused=" hf-xet setuptools " ;;
 *) echo "$0: serve or build, not $target" >&2 && exit 2 ;;
 esac
 

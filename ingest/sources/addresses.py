@@ -49,7 +49,7 @@ def source_for(document: Document) -> Source:
     if document.has_content and not document.head.strip("\0 \t\r\n"):
         raise DocumentError("the file is empty", subject=document.address, reason="empty")
     for source in SOURCES:
-        if source.accepts(document):
+        if source.accepts(document) if document.has_content else document.address.startswith(source.live_prefixes):
             return source
     if document.suffix in {".json", ".yaml", ".yml"}:
         data = document.data  # a syntax error is more useful than "unknown format"
@@ -114,7 +114,7 @@ def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry
     for address in sorted(set(addresses)):
         named = _NAMED.fullmatch(address) if not os.path.lexists(address) else None
         if named is not None:
-            entries.append(SourceEntry(name=named[1], location=named[2], namespace=named[1]))
+            entries.append(SourceEntry.model_construct(name=named[1], location=named[2], namespace=named[1]))
         elif is_sources_file(Path(address)):
             entries += load_sources(Path(address))
         else:
@@ -143,7 +143,9 @@ def _expand(address: str, source: SourceEntry | None) -> Iterator[Document | Rej
         for match in matches:
             yield from _files(Path(match), set(), Path(*parts[:fixed]), source)
     else:
-        yield RejectedRecord(address, "missing", "There is no such file or folder.")
+        gone = " google-discovery: is gone; write https://www.googleapis.com/discovery/v1/apis/NAME/VERSION/rest."
+        detail = f"There is no such file or folder.{gone if 'google-discovery:' in address else ''}"
+        yield RejectedRecord(address, "missing", detail)
 
 
 def _files(path: Path, seen: set[str], root: Path, source: SourceEntry | None) -> Iterator[Document | RejectedRecord]:

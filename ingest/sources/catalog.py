@@ -95,17 +95,15 @@ def read_catalog(
     *,
     strict: bool = False,
     progress: Callable[[str], None] | None = None,
-    finished: Callable[[DocumentReport], None] | None = None,
     cache: ReadCache | None = None,
     complete: Callable[[Catalog], Catalog] | None = None,
 ) -> Catalog:
     """Read tools from files, folders, globs and live addresses into one catalogue.
 
     :param addresses: paths, patterns, ``python:module:name``, ``mcp:COMMAND``, ``mcp+http(s)://…``, ``http(s)://…``,
-        ``aws:SERVICE``, ``google-discovery:NAME``; each also as ``NAME=ADDRESS``; a sources file (``sources.yaml``).
+        ``aws:SERVICE``; each also as ``NAME=ADDRESS``; a sources file (``sources.yaml``).
     :param strict: whether a rejected record is an error.
     :param progress: called with each document's address before it is read.
-    :param finished: called with the counts of each document after it is read, before ids that several documents have are changed.
     :param cache: files that have not changed are taken from it.
     :param complete: returns the catalogue with what is known of the sources that could not be read; called where there is one.
     :raises CatalogError: when no tool could be read, or when ``strict`` is true and a record was rejected.
@@ -119,8 +117,6 @@ def read_catalog(
             progress(document.address)
         reads.append(_read(document, cache))
         document.release()  # keep at most one document in memory
-        if finished is not None:
-            finished(_report(reads[-1]))
     _report_unmatched(reads)
     _drop_referenced(reads)
     name_live_documents(reads, sources)
@@ -184,28 +180,23 @@ def read_tools(document: Document, read: DocumentRead) -> None:
 def _select(read: DocumentRead, entry: SourceEntry) -> None:
     """Leave out the tools that a source does not want, and dependencies on them; note which of its patterns match no tool."""
 
-    def matches(texts: Iterable[str], patterns: Sequence[str]) -> bool:
+    def matches(texts: Iterable[str], patterns: Iterable[str]) -> bool:
         return any(fnmatchcase(text, pattern) for text in texts for pattern in patterns)
 
-    texts: dict[str, tuple[list[str], list[str]]] = {}
+    texts: dict[str, list[str]] = {}
     for tool in read.tools:
         tags = tool.metadata.get("tags")
-        texts[tool.id] = [tool.id, tool.name], [*map(str, tags)] if isinstance(tags, (list, tuple)) else []
-    kept: list[Tool] = []
-    for tool in read.tools:
-        names, tags = texts[tool.id]
-        wanted = not entry.include or matches(names, entry.include)
-        wanted &= not entry.include_tags or matches(tags, entry.include_tags)
-        if wanted and not matches(names, entry.exclude) and not matches(tags, entry.exclude_tags):
-            kept.append(tool)
+        texts[tool.id] = [tool.id, tool.name, *(map(str, tags) if isinstance(tags, (list, tuple)) else ())]
+    wanted = {
+        id_
+        for id_, own in texts.items()
+        if (not entry.include or matches(own, entry.include)) and not matches(own, entry.exclude)
+    }
     if read.tools:
-        all_names, all_tags = ([text for pair in texts.values() for text in pair[side]] for side in (0, 1))
-        read.unmatched = frozenset(
-            (key, pattern)
-            for key in ("include", "exclude", "include_tags", "exclude_tags")
-            for pattern in getattr(entry, key)
-            if not matches(all_tags if key.endswith("_tags") else all_names, [pattern])
-        )
+        stated = [("include", each) for each in entry.include] + [("exclude", each) for each in entry.exclude]
+        all_texts = {text for own in texts.values() for text in own}
+        read.unmatched = frozenset((key, pattern) for key, pattern in stated if not matches(all_texts, [pattern]))
+    kept = [tool for tool in read.tools if tool.id in wanted]
     left_out = {name for tool in read.tools for name in (tool.id, tool.name)}
     left_out -= {name for tool in kept for name in (tool.id, tool.name)}
     read.left_out = len(read.tools) - len(kept)
@@ -248,7 +239,7 @@ def _report_unmatched(reads: Sequence[DocumentRead]) -> None:
             by_source[read.document.source.name].append((read, read.unmatched))
     for name, own in by_source.items():
         for key, pattern in sorted(frozenset.intersection(*(unmatched for _, unmatched in own))):
-            reason = "no-match" if key.startswith("include") else EXCLUDES_NOTHING
+            reason = "no-match" if key == "include" else EXCLUDES_NOTHING
             detail = f"The pattern {pattern!r} of {key} matches no tool; case counts."
             own[0][0].rejected.append(RejectedRecord(f"source {name}", reason, detail))
 
@@ -309,7 +300,7 @@ def named_sources(catalog: Catalog) -> tuple[NamedSource, ...]:
             owner=entry.owner,
             description=entry.description,
             aliases=entry.aliases,
-            refresh_s=entry.refresh_s,
+            refresh_s=entry.refresh,
             tools=namespaces[entry.name].total(),
         )
         for entry in catalog.sources

@@ -22,12 +22,12 @@ from zlib import error as ZlibError
 import yaml
 
 from ingest.sources.fetch import fetch
-from ingest.sources.sources_file import NO_ACCESS, Access, SourceEntry
+from ingest.sources.sources_file import UNNAMED, SourceEntry
 from ontology.errors import DocumentError
 from ontology.files import SAFE_LOADER
 from ontology.redaction import redacted_address, secrets_in
 
-#: Maximum size of a document after unpacking, in bytes. JSONL is streamed: the limit is that of each line.
+#: Maximum size of a document after unpacking, in bytes.
 MAX_BYTES = 512 * 2**20
 
 _HEAD_BYTES = 4096
@@ -38,8 +38,7 @@ class Document:
     """One file, or one live address, to read tools from.
 
     :param address: as the user gave it; the attribute is without secrets, as it may be shown: a path,
-        ``python:module:name``, ``aws:SERVICE``, ``google-discovery:API``,
-        ``mcp:COMMAND …``, ``mcp+http(s)://…``, ``http(s)://…``.
+        ``python:module:name``, ``aws:SERVICE``, ``mcp:COMMAND …``, ``mcp+http(s)://…``, ``http(s)://…``.
     :param path: the file, or None for a live address.
     :param namespace: the first part of the ids of its tools.
     :param root: references to files outside this folder are rejected; the user's folder, else the file's own folder.
@@ -55,9 +54,7 @@ class Document:
         root: Path | None = None,
         source: SourceEntry | None = None,
     ) -> None:
-        #: The URL of the content; it may contain credentials and must not be shown.
-        self.url = address if address.startswith(("http://", "https://")) else ""
-        #: What a live server is reached by; likewise.
+        #: As it was given; it may contain credentials and must not be shown.
         self.target = address
         self.address = address if path is not None else redacted_address(address)
         self.path = path
@@ -73,7 +70,7 @@ class Document:
     @property
     def is_url(self) -> bool:
         """Whether the content is fetched from an ``http(s)://`` address."""
-        return bool(self.url)
+        return self.path is None and self.target.startswith(("http://", "https://"))
 
     @property
     def has_content(self) -> bool:
@@ -81,9 +78,9 @@ class Document:
         return self.path is not None or self.is_url
 
     @property
-    def access(self) -> Access:
+    def access(self) -> SourceEntry:
         """How it is reached: environment variables, headers and references, resolved at the moment of use."""
-        return self.source.access if self.source is not None else NO_ACCESS
+        return self.source or UNNAMED
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that are known to be secret: those of its address, and the referenced ones."""
@@ -104,28 +101,18 @@ class Document:
         :raises DocumentError: when the file is missing, unreadable, larger than :data:`MAX_BYTES`, or a damaged gzip.
         """
         if self.is_url:
-            url, headers = self.access.expand(self.url), self.access.resolved_headers()
+            url, headers = self.access.expand(self.target), self.access.resolved_headers()
             return fetch(url, headers=headers, shown=self.address)
         with self._opened() as file:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            raise _too_large("the file", self.address)
+            problem = f"the file is larger than {MAX_BYTES} bytes"
+            raise DocumentError(problem, subject=self.address, remedy="Split it", reason="too-large")
         return content
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield ``(number, line)``, numbers from 1, streamed from the file; a byte order mark is removed.
-
-        :raises DocumentError: when the file is missing, unreadable, or a damaged gzip; for a line larger than
-            :data:`MAX_BYTES`.
-        """
-        if self.is_url:
-            yield from enumerate(self.content.removeprefix(_UTF8_MARK).splitlines(), 1)
-            return
-        with self._opened() as file:
-            for number, line in enumerate(iter(lambda: file.readline(MAX_BYTES + 1), b""), 1):
-                if len(line) > MAX_BYTES:
-                    raise _too_large("a line", f"{self.address}:{number}")
-                yield number, line.removeprefix(_UTF8_MARK) if number == 1 else line
+        """Yield ``(number, line)``, numbers from 1; a byte order mark is removed. Raises as :attr:`content`."""
+        yield from enumerate(self.content.removeprefix(_UTF8_MARK).splitlines(), 1)
 
     @cached_property
     def text(self) -> str:
@@ -197,11 +184,6 @@ class Document:
             fault = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             problem, remedy = f"the file cannot be read: {fault}", "Check the path and its permissions"
             raise DocumentError(problem, subject=self.address, remedy=remedy) from error
-
-
-def _too_large(what: str, subject: str) -> DocumentError:
-    problem, remedy = f"{what} is larger than {MAX_BYTES} bytes", "Split it, or write it as JSONL"
-    return DocumentError(problem, subject=subject, remedy=remedy, reason="too-large")
 
 
 OUTSIDE = "outside"  # the kind of a path whose content must not be read

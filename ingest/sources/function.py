@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document, parse_json
 from ingest.sources.operation import Operation, Output, Schemas
 from ingest.sources.prose import plain
-from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Source, as_mapping, as_text, json_lines
+from ingest.sources.source import RejectedRecord, Source, as_mapping, as_text, listed_rows, sampled_rows
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
-_LISTS = ("tools", "functions", "function_declarations", "functionDeclarations")
 _INPUTS = ("parameters", "input_schema", "args_schema", "inputSchema")
 _OUTPUTS = ("returns", "output_schema", "outputSchema", "response", "responses")
 _KEYS = frozenset({"name", "description", "type", "function", "args", "metadata", "strict", *_INPUTS, *_OUTPUTS})
 _NOTHING: Mapping[str, Any] = {"type": "object"}
-_SAMPLED = 20  # definitions read to detect the format
 
 
 class FunctionSource(Source):
@@ -30,40 +27,12 @@ class FunctionSource(Source):
 
     def accepts(self, document: Document) -> bool:
         """Whether one of the first definitions describes its inputs by a JSON Schema."""
-        if not document.has_content:
-            return False
-        try:
-            if document.suffix in LINE_SUFFIXES:
-                rows = [value for row in islice(json_lines(document), _SAMPLED) for value in _definitions(row.value)]
-            elif document.suffix in DATA_SUFFIXES:
-                rows = _definitions(document.data)[:_SAMPLED]
-            else:
-                return False
-        except DocumentError:
-            return False
-        return any(isinstance(row, Mapping) and _is_definition(row) for row in rows)
+        return any(isinstance(row, Mapping) and _is_definition(row) for row in sampled_rows(document))
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each definition; an invalid one is rejected with its line (in a JSON list: its index)."""
-        if document.suffix in LINE_SUFFIXES:
-            for location, value in json_lines(document):
-                for each in [value] if isinstance(value, RejectedRecord) else _definitions(value):
-                    yield from _tool(location, each)
-        else:
-            for index, value in enumerate(_definitions(document.data), 1):
-                yield from _tool(f"{document.address}#{index}", value)
-
-
-def _definitions(data: Any) -> list[Any]:
-    """Return the definitions of a document: a list, an object that contains a list, or a single definition."""
-    if isinstance(data, Mapping):
-        listed = next((data[key] for key in _LISTS if isinstance(data.get(key), list)), None)
-        return [data] if listed is None else _definitions(listed)
-    rows: list[Any] = []
-    for row in data if isinstance(data, list) else ():  # Gemini groups its declarations
-        grouped = isinstance(row, Mapping) and any(isinstance(row.get(key), list) for key in _LISTS)
-        rows += _definitions(row) if grouped else [row]
-    return rows
+        for location, row in listed_rows(document):
+            yield from _tool(location, row)
 
 
 def _is_definition(row: Mapping[str, Any]) -> bool:

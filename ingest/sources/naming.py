@@ -291,9 +291,9 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _forms(document: Document) -> tuple[str, str, str]:
     """The names that a document may have, each where several have the one before it."""
-    if document.path is None:  # the name of an installed service, discovery document or module
-        scheme, _, rest = document.address.partition(":")
-        name = "" if _names_itself(document) else _slug(scheme if rest == "*" else rest.partition(":")[0])
+    if document.path is None:  # the name of an installed service or of a module
+        rest = document.address.partition(":")[2]
+        name = "" if _names_itself(document) else _slug(rest.partition(":")[0])
         return name, name, name
     file = Path(document.path.name.removesuffix(".gz"))
     stem, suffix = file.stem, file.suffix.lstrip(".")

@@ -10,8 +10,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Mapping
-from dataclasses import astuple, fields
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,66 +21,34 @@ from ingest.sources.source import RejectedRecord
 from ingest.tool_cache import Digests, digests_of
 from ontology.errors import DocumentError
 from ontology.files import code_digest
-from ontology.json_values import JsonObject, call_from_json, call_to_json, canonical_text
-from ontology.tool import Dependency, Parameter, Tool
+from ontology.json_values import JsonObject, canonical_text
+from ontology.tool import Tool
 
 _FAST = 1  # the level of zlib; a higher one makes the bytes a tenth smaller and takes several times as long
-_PARAMETER = tuple(each.name for each in fields(Parameter))
-_DEPENDENCY = tuple(each.name for each in fields(Dependency))
+_SCHEMAS = ("input_schema", "output_schema")
 
 
-def _row(tool: Tool, parameters: dict[str, int], definitions: dict[str, int]) -> dict[str, Any]:
-    return {
-        "id": tool.id,
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": [_number(parameter, parameters) for parameter in tool.parameters],
-        "returns": [_number(parameter, parameters) for parameter in tool.returns],
-        "depends_on": [[getattr(dependency, key) for key in _DEPENDENCY] for dependency in tool.depends_on],
-        "metadata": dict(tool.metadata),
-        "input_schema": _schema_row(tool.input_schema, definitions),
-        "output_schema": _schema_row(tool.output_schema, definitions),
-        "call": None if tool.call is None else call_to_json(tool.call),
+def _row(tool: Tool, definitions: dict[str, int]) -> list[Any]:
+    """A tool without the definitions of its schemas, and the number of each of these by name, for each schema."""
+    schemas = {key: schema for key in _SCHEMAS if isinstance(schema := getattr(tool, key), JsonObject)}
+    own: dict[str, Any] = {key: JsonObject(schema.own_text) for key, schema in schemas.items()}
+    numbers = {
+        key: {name: definitions.setdefault(text, len(definitions)) for name, text in schema.definitions}
+        for key, schema in schemas.items()
     }
+    return [replace(tool, **own).to_json(), numbers]
 
 
-def _number(parameter: Parameter, numbers: dict[str, int]) -> int:
-    """The number of a parameter. Equal ones share it; by their text, because 1 and 1.0 are equal, but not as text."""
-    text = json.dumps([getattr(parameter, key) for key in _PARAMETER], ensure_ascii=False)
-    return numbers.setdefault(text, len(numbers))
+def _tool(row: list[Any], definitions: list[str]) -> Tool:
+    tool, numbers = Tool.from_json(row[0]), row[1]
+    whole: dict[str, Any] = {
+        key: JsonObject(canonical_text(row[0][key]), {name: definitions[number] for name, number in each.items()})
+        for key, each in numbers.items()
+    }
+    return replace(tool, **whole)
 
 
-def _schema_row(schema: Mapping[str, Any] | None, definitions: dict[str, int]) -> list[Any] | None:
-    """The text of a schema, and the number of each of its definitions, by name."""
-    if not isinstance(schema, JsonObject):
-        return None if schema is None else [canonical_text(schema), {}]
-    numbers = {name: definitions.setdefault(text, len(definitions)) for name, text in schema.definitions}
-    return [schema.own_text, numbers]
-
-
-def _schema(row: list[Any] | None, definitions: list[str]) -> JsonObject | None:
-    if row is None:
-        return None
-    own, numbers = row
-    return JsonObject(own, {name: definitions[number] for name, number in numbers.items()})
-
-
-def _tool(row: Mapping[str, Any], parameters: list[Parameter], definitions: list[str]) -> Tool:
-    return Tool(
-        id=row["id"],
-        name=row["name"],
-        description=row["description"],
-        parameters=tuple(parameters[number] for number in row["parameters"]),
-        returns=tuple(parameters[number] for number in row["returns"]),
-        depends_on=tuple(Dependency(**dict(zip(_DEPENDENCY, each, strict=True))) for each in row["depends_on"]),
-        metadata=row["metadata"],
-        call=None if row["call"] is None else call_from_json(row["call"]),
-        input_schema=_schema(row["input_schema"], definitions),
-        output_schema=_schema(row["output_schema"], definitions),
-    )
-
-
-_KIND = "read.v3"
+_KIND = "read.v4"
 _READERS = ("egotools", "ontology", "ingest")  # the packages whose code decides what is read
 _MAX_BYTES = 2**28  # chosen, not tuned: a third of what SQLite takes as one value
 
@@ -112,19 +79,13 @@ class ReadCache:
             if (code, known) != (self._code, state) or not all(map(is_unchanged, references, references.values())):
                 return None
             entry = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
-            parameters: list[Parameter] = []
-            for text in entry["parameters"]:
-                stated = dict(zip(_PARAMETER, json.loads(text), strict=True))
-                stated["enum"] = tuple(stated["enum"])
-                stated["bounds"] = tuple((keyword, bound) for keyword, bound in stated["bounds"])
-                parameters.append(Parameter(**stated))
             read = DocumentRead(
                 document=document,
                 format=entry["format"],
                 keeps_ids=entry["keeps_ids"],
                 secrets=entry["secrets"],
                 rejected=[RejectedRecord(*record) for record in entry["rejected"]],
-                tools=[_tool(row, parameters, entry["definitions"]) for row in entry["tools"]],
+                tools=[_tool(row, entry["definitions"]) for row in entry["tools"]],
             )
             self.digests += [
                 Digests(tool, bytes.fromhex(core), bytes.fromhex(whole))
@@ -145,15 +106,13 @@ class ReadCache:
         self.digests += digests
         hashes = [(each.core.hex(), each.whole.hex()) for each in digests]
         header = json.dumps([self._code, state, references, hashes]).encode()
-        parameters: dict[str, int] = {}
         definitions: dict[str, int] = {}
-        rows = [_row(tool, parameters, definitions) for tool in read.tools]
+        rows = [_row(tool, definitions) for tool in read.tools]
         entry = {
             "format": read.format,
             "keeps_ids": read.keeps_ids,
             "secrets": read.secrets,
             "rejected": [astuple(record) for record in read.rejected],
-            "parameters": list(parameters),
             "definitions": list(definitions),
             "tools": rows,
         }

@@ -6,95 +6,72 @@ import json
 import operator
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from functools import cache, lru_cache
+from typing import Any, cast
 
-from ingest.sources.json_schema.self_contained import json_value, schema_text
-from ontology.json_values import DEFINITIONS, JsonObject, call_from_json, call_to_json
+from ingest.sources.json_schema.self_contained import schema_text
+from ontology.json_values import DEFINITIONS, JsonObject
 from ontology.redaction import redact_document_text
-from ontology.tool import Dependency, Parameter, Tool
+from ontology.tool import Tool
 
-MAX_DESCRIPTION_CHARS = 100_000
-MAX_NAME_CHARS = 2_000
+MAX_TEXT_CHARS = 100_000
+MAX_NAME_CHARS = 2_000  # of texts that are no prose: names, ids, types of values, examples
 
 # Control characters, lone surrogates and the two non-characters: XML or UTF-8 does not allow them.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_PARAMETER_TEXTS = ("type", "description", "location", "format", "example", "default", "pattern")
+_PROSE = frozenset(("description", "type", "metadata"))
+_SCHEMAS = ("input_schema", "output_schema")
 
 
 def sanitize_tool(tool: Tool) -> Tool:
     """Cut texts that are too long (listed in the tool's metadata ``cut``), and replace unprintable characters by U+FFFD."""
     cut: list[str] = []
-    description = _text(tool.description, MAX_DESCRIPTION_CHARS, "description", cut)
-    name = _text(tool.name, MAX_NAME_CHARS, "name", cut)
-    parameters = tuple(_parameter(each, "parameters", cut) for each in tool.parameters)
-    returns = tuple(_parameter(each, "returns", cut) for each in tool.returns)
-    metadata = {printable(key): _value(value, f"metadata.{key}", cut) for key, value in tool.metadata.items()}
+    parts = {each.name: getattr(tool, each.name) for each in fields(tool) if each.name not in _SCHEMAS}
+    clean: dict[str, Any] = {name: _clean(part, name, cut) for name, part in parts.items()}
     if cut:
-        before = metadata.get("cut")
-        metadata["cut"] = [*(before if isinstance(before, list) else []), *cut]
-    return replace(
-        tool,
-        id=_text(tool.id, MAX_NAME_CHARS, "id", cut),
-        name=name,
-        description=description,
-        parameters=parameters,
-        returns=returns,
-        depends_on=tuple(map(_dependency, tool.depends_on)),
-        metadata=metadata,
-        input_schema=_schema(tool.input_schema),
-        output_schema=_schema(tool.output_schema),
-        call=None if tool.call is None else call_from_json(json_value(call_to_json(tool.call))),
-    )
+        before = clean["metadata"].get("cut")
+        clean["metadata"]["cut"] = [*(before if isinstance(before, list) else []), *dict.fromkeys(cut)]
+    schemas = {name: getattr(tool, name) for name in _SCHEMAS}
+    for name, schema in schemas.items():
+        clean[name] = schema if schema is None or isinstance(schema, JsonObject) else JsonObject(schema_text(schema))
+    return replace(tool, **clean)
 
 
-def _schema(schema: Mapping[str, Any] | None) -> JsonObject | None:
-    return schema if schema is None or isinstance(schema, JsonObject) else JsonObject(schema_text(schema))
+def _clean(value: Any, place: str, cut: list[str]) -> Any:
+    """Sanitize the texts of a part of a tool, the same object where nothing changes; a value that JSON does not have (a date) becomes text."""
+    if isinstance(value, str):
+        limit = (
+            MAX_TEXT_CHARS if place.rpartition(".")[2] in _PROSE or place.startswith("metadata.") else MAX_NAME_CHARS
+        )
+        if len(value) > limit:
+            cut.append(f"{place}: {len(value)} characters, the first {limit} kept")
+        return printable(value[:limit])
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {printable(str(key)): _clean(inner, f"{place}.{key}", cut) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_clean(inner, place, cut) for inner in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return str(value)
+    changed = {}
+    for each in _fields(type(value)):
+        inner = getattr(value, each)
+        clean = _clean(inner, f"{place}.{each}", cut)
+        if clean != inner:
+            changed[each] = clean
+    return replace(value, **changed) if changed else value
 
 
-def _dependency(old: Dependency) -> Dependency:
-    texts = ((key, getattr(old, key)) for key in ("tool", "parameter", "output", "reason"))
-    cut: dict[str, Any] = {key: printable(text[:MAX_NAME_CHARS]) for key, text in texts}
-    return replace(old, **cut)
-
-
-def _text(text: str, max_chars: int, field: str, cut: list[str]) -> str:
-    if len(text) > max_chars:
-        cut.append(f"{field}: {len(text)} characters, the first {max_chars} kept")
-    return printable(text[:max_chars])
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
 
 
 def printable(text: str) -> str:
     """Return the text with U+FFFD for each character that no file can hold."""
     return _UNPRINTABLE.sub("\ufffd", text) if _UNPRINTABLE.search(text) else text
-
-
-def _parameter(parameter: Parameter, field: str, cut: list[str]) -> Parameter:
-    texts: dict[str, Any] = {key: getattr(parameter, key) for key in _PARAMETER_TEXTS}
-    together = "".join((parameter.name, *texts.values(), *parameter.enum))
-    if len(together) <= MAX_NAME_CHARS and not _UNPRINTABLE.search(together):  # as nearly all are
-        return parameter
-    name = _text(parameter.name, MAX_NAME_CHARS, f"{field} name", cut)
-    for key, text in texts.items():
-        limit = MAX_DESCRIPTION_CHARS if key in ("type", "description") else MAX_NAME_CHARS
-        texts[key] = _text(text, limit, f"{field}.{name} {key}", cut)
-    enum = tuple(_text(value, MAX_NAME_CHARS, f"{field}.{name} enum", cut) for value in parameter.enum)
-    return replace(parameter, name=name, enum=enum, **texts)
-
-
-def _value(value: Any, field: str, cut: list[str]) -> Any:
-    """Sanitize the texts of a JSON value; a type that JSON does not have (a date) becomes text."""
-    match value:
-        case str():
-            return _text(value, MAX_DESCRIPTION_CHARS, field, cut)
-        case None | bool() | int() | float():
-            return value
-        case Mapping():
-            return {printable(str(key)): _value(inner, field, cut) for key, inner in value.items()}
-        case list() | tuple():
-            return [_value(inner, field, cut) for inner in value]
-    return str(value)
 
 
 # A text without one of these has no key and no password: searching for them is fast.
@@ -132,35 +109,27 @@ def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
     format or by name) are removed; under further names of keys and tokens, and in lists of values and patterns, what
     looks like a key. Patterns, lists of values and references are left out or stay as they are: an edited one says
     something else."""
-    if not secrets and _is_clean(tool):
-        return tool
-    text = tool.canonical_json()
-    known = any(json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in secrets)
-    if not known and not _has_mark(text):
-        return tool
-    row = tool.to_json()
+    schemas = {key: schema for key in _SCHEMAS if isinstance(schema := getattr(tool, key), JsonObject)}
+    own: dict[str, Any] = {key: JsonObject(schema.own_text) for key, schema in schemas.items()}
+    row = replace(tool, **own).to_json()
     cleaned = _cleaned(row, secrets)
-    return sanitize_tool(Tool.from_json(cleaned)) if cleaned != row else tool
-
-
-def _is_clean(tool: Tool) -> bool:
-    """Whether a tool surely has no secrets; each definition of its schemas is searched once for all tools that have it."""
-    schemas = {key: getattr(tool, key) for key in ("input_schema", "output_schema")}
-    whole = {key: schema for key, schema in schemas.items() if isinstance(schema, JsonObject)}
-    without_definitions: dict[str, Any] = {key: JsonObject(schema.own_text) for key, schema in whole.items()}
-    own = replace(tool, **without_definitions)
-    found = [_searched(*each) for each in {each for schema in whole.values() for each in schema.definitions}]
-    if not _has_mark(own.canonical_json()) and not any(marked for marked, _ in found):
-        return True
-    row = own.to_json()
-    return all(clean for _, clean in found) and _cleaned(row, ()) is row
+    definitions = {
+        key: dict(_cleaned_definition(name, text, secrets) for name, text in schema.definitions)
+        for key, schema in schemas.items()
+    }
+    if cleaned is row and all(schemas[key].definitions == tuple(each.items()) for key, each in definitions.items()):
+        return tool
+    found = sanitize_tool(Tool.from_json(cleaned))
+    whole = {key: JsonObject(schema_text(cleaned[key]), each) for key, each in definitions.items()}
+    return replace(found, **cast(dict[str, Any], whole))
 
 
 @lru_cache(maxsize=1 << 13)
-def _searched(name: str, text: str) -> tuple[bool, bool]:
-    """Whether a definition has a text of :data:`_MARKS`, and whether nothing in it is to be taken out."""
-    definition = {name: json.loads(text)}
-    return _has_mark(name) or _has_mark(text), _cleaned(definition, ()) is definition
+def _cleaned_definition(name: str, text: str, secrets: tuple[str, ...]) -> tuple[str, str]:
+    """A definition of a schema without secrets; its name stays, others refer to it."""
+    definition = json.loads(text)
+    cleaned = _cleaned(definition, secrets, name)
+    return name, text if cleaned is definition else schema_text(cleaned)
 
 
 def _has_mark(text: str) -> bool:
@@ -240,23 +209,18 @@ def _is_secret(text: Any, secrets: tuple[str, ...]) -> bool:
 
 def _cleaned_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
     """The text without secrets, the same object where it has none."""
-    if secrets or len(text) > _REMEMBERED_CHARS:
-        cleaned = _changed_text(text, secrets, is_name)
-    else:
-        cleaned = None if len(text) < _SHORTEST else _remembered_text(text, secrets, is_name)
-    return text if cleaned is None else cleaned
+    if len(text) < _SHORTEST and not secrets:
+        return text
+    cleaned = (_redacted if len(text) > _REMEMBERED_CHARS else _remembered)(text, secrets, is_name)
+    return text if cleaned == text else cleaned
 
 
-def _changed_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str | None:
-    """The text without secrets; None where it has none."""
-    if not secrets and not _has_mark(text):
-        return None
-    cleaned = redact_document_text(text, secrets, is_name=is_name)
-    return None if cleaned == text else cleaned
+def _redacted(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
+    return redact_document_text(text, secrets, is_name=is_name) if secrets or _has_mark(text) else text
 
 
 # The operations of one document repeat the texts of its schemas.
-_remembered_text = lru_cache(maxsize=1 << 15)(_changed_text)
+_remembered = lru_cache(maxsize=1 << 15)(_redacted)
 
 
 @lru_cache(maxsize=1 << 14)

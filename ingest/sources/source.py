@@ -11,6 +11,7 @@ import logging
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ingest.sources.document import Document, parse_json
@@ -56,7 +57,8 @@ class Source(Protocol):
     keeps_ids: ClassVar[bool] = False
 
     def accepts(self, document: Document) -> bool:
-        """Whether this reader can read the document's format; fast, and raises no error for a readable file."""
+        """Whether this reader can read the format of a document that has content; raises no error for a readable file."""
+        return False
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield the tools and the rejected records, in the document's order.
@@ -66,28 +68,58 @@ class Source(Protocol):
 
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})  # endings of files with one JSON value per line
 DATA_SUFFIXES = frozenset({".json", ".yaml", ".yml", ""})  # endings of files with one JSON or YAML value
+_LISTS = ("tools", "functions", "function_declarations", "functionDeclarations")
+_SAMPLED = 20  # rows that are read to detect the format
 
 
 class Row(NamedTuple):
-    """One row."""
+    """One row of a list of tools."""
 
     location: str  # ``address:line``, or ``address#number`` in a list; numbers from 1
     value: Any  # the parsed value, or a RejectedRecord where parsing failed
 
 
-def json_lines(document: Document) -> Iterator[Row]:
-    """Yield one row for each line that is not blank, streamed."""
+def listed_rows(document: Document) -> Iterator[Row]:
+    """Yield the rows of a list of tools: of JSON Lines, of a JSON or YAML list, of lists under ``tools`` and the
+    like, of answers of JSON-RPC; or one row that is the whole document."""
+    if document.suffix not in LINE_SUFFIXES:
+        rows = _unwrapped(document.data)
+        yield from (Row(f"{document.address}#{number}", row) for number, row in enumerate(rows, 1))
+        return
     empty = True
     for number, line in document.lines():
         if line.strip():
             empty = False
             location = f"{document.address}:{number}"
             try:
-                yield Row(location, parse_json(line, subject=document.address, line=number))
+                rows = _unwrapped(parse_json(line, subject=document.address, line=number))
             except DocumentError as error:
-                yield Row(location, RejectedRecord.of_error(location, error))
+                rows = [RejectedRecord.of_error(location, error)]
+            yield from (Row(location, row) for row in rows)
     if empty:
         raise DocumentError("the file is empty", subject=document.address, reason="empty")
+
+
+def _unwrapped(value: Any) -> list[Any]:
+    """The rows of a list, also of lists inside of it, or of an object that has a list; else the value."""
+    if isinstance(value, list) and (not value or any(isinstance(each, Mapping) for each in value)):
+        return [row for each in value for row in (_unwrapped(each) if isinstance(each, Mapping) else [each])]
+    if isinstance(value, Mapping) and not {"name", "title"} & value.keys():
+        if isinstance(value.get("result"), Mapping):
+            return _unwrapped(value["result"])
+        listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
+        return [value] if listed is None else _unwrapped(listed)
+    return [value]
+
+
+def sampled_rows(document: Document) -> list[Any]:
+    """The first rows of a list of tools, to detect its format; none where the document is no such list or cannot be read."""
+    if document.suffix not in LINE_SUFFIXES | DATA_SUFFIXES:
+        return []
+    try:
+        return [row.value for row in islice(listed_rows(document), _SAMPLED)]
+    except DocumentError:
+        return []
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:

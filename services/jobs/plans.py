@@ -149,7 +149,7 @@ class BuildPlan:
         Argument(
             metavar="ADDRESS",
             help="Files, folders, patterns, http(s):// addresses, python:MODULE, mcp:COMMAND, mcp+http://…, aws:SERVICE, "
-            "google-discovery:API, each also as NAME=ADDRESS; or a sources file (docs/sources.md).",
+            "each also as NAME=ADDRESS; or a sources file (docs/sources.md).",
         ),
     ]
     store: Annotated[Path, _Folder("--store", envvar="EGOTOOLS_STORE", help="Store to publish in.")] = DEFAULT_STORE

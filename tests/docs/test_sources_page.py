@@ -17,7 +17,7 @@ def test_the_example_is_read(tmp_path: Path) -> None:
     catalog = read_catalog([str(tmp_path / "sources.yaml")])
     assert {tool.namespace for tool in catalog.tools} == {"procurement", "hr"}
     assert {tool.metadata.get("owner") for tool in catalog.tools} == {"purchasing team", None}
-    assert [entry.refresh_s for entry in catalog.sources] == [21_600, None]
+    assert [entry.refresh for entry in catalog.sources] == [21_600, None]
 
 
 def test_the_example_with_credentials_has_no_faults(tmp_path: Path) -> None:

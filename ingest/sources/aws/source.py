@@ -117,14 +117,9 @@ class AwsSource(Source):
     live_prefixes = (_LIVE,)
 
     def accepts(self, document: Document) -> bool:
-        """Whether it is an ``aws:`` address, or JSON with the metadata, operations and shapes of a service."""
-        if not document.has_content:
-            return document.address.startswith(self.live_prefixes)
-        head = document.head if document.suffix == ".json" else ""
-        if '"metadata"' not in head or not ('"endpointPrefix"' in head or '"serviceId"' in head):
-            return False
-        data = document.data_or_none
-        return isinstance(data, Mapping) and {"metadata", "operations", "shapes"} <= data.keys()
+        """Whether it is JSON with the metadata, operations and shapes of a service."""
+        data = as_mapping(document.data_or_none if document.suffix == ".json" else None)
+        return {"metadata", "operations", "shapes"} <= data.keys()
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each operation."""

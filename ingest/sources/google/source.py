@@ -1,58 +1,38 @@
-"""The source ``google-discovery.v1``: discovery documents, from a file or from the installed google-api-python-client."""
+"""The source ``google-discovery.v1``: discovery documents, from a file or an address."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from egotools.call import Argument, Call, Security, SecurityScheme
-from ingest.sources.document import Document, parse_json
+from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import dangling_reference
 from ingest.sources.operation import CallInput, Operation, Output, Schemas, arguments_of, distinct_names
 from ingest.sources.prose import brief, name_words, plain, title_of
 from ingest.sources.source import RejectedRecord, Source, as_list, as_mapping, as_text
-from ontology.errors import DocumentError, MissingExtraError
+from ontology.errors import DocumentError
 from ontology.tool import Tool
 
 _OWNER = {"contact": "ownerName", "contact_host": "ownerDomain"}
 
-_LIVE = "google-discovery:"
-_KIND_NAME = "discovery#restDescription"
-_KIND = re.compile(rf'"kind"\s*:\s*"{_KIND_NAME}"')
-# The kind may come after a long list of scopes or after all schemas; then one of these comes before.
-_HINT = re.compile(r'"(?:discoveryVersion|auth|batchPath|rootUrl|servicePath|ownerName|documentationLink)"\s*:')
-_STABLE = re.compile(r"v(\d+)(?:\.(\d+))?")
-
 
 class GoogleDiscoverySource(Source):
-    """Reader of discovery documents, of ``google-discovery:NAME`` and ``…:NAME.VERSION``."""
+    """Reader of discovery documents."""
 
     name = "google-discovery.v1"
-    live_prefixes = (_LIVE,)
 
     def accepts(self, document: Document) -> bool:
-        """A ``google-discovery:`` address, or JSON of the kind ``discovery#restDescription``."""
-        if not document.has_content:
-            return document.address.startswith(self.live_prefixes)
-        if document.suffix not in {".json", ""}:
-            return False
-        if _KIND.search(document.head):
-            return True
-        return bool(_HINT.search(document.head)) and as_mapping(document.data_or_none).get("kind") == _KIND_NAME
+        """JSON of the kind ``discovery#restDescription``."""
+        return (
+            document.suffix in {".json", ""}
+            and as_mapping(document.data_or_none).get("kind") == "discovery#restDescription"
+        )
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each method of all resources; ids are those of the methods."""
-        address = document.address
-        if document.has_content:
-            data = document.data
-        else:
-            file = _installed(address)
-            address = f"{_LIVE}{file.stem}"
-            data = parse_json(file.read_bytes(), subject=address)
-        api = _Api(as_mapping(data))
+        address, api = document.address, _Api(as_mapping(document.data))
         schemas = Schemas(api.lookup)
         methods = list(_methods(api.root, ()))
         if not methods:
@@ -63,27 +43,6 @@ class GoogleDiscoverySource(Source):
                 yield from schemas.tools(subject, partial(api.operation, path, method))
             else:
                 yield RejectedRecord(subject, "wrong-type", "A method must be an object.")
-
-
-def _installed(address: str) -> Path:
-    """The file that an address names; of an API without a version that of its newest stable one."""
-    try:
-        from googleapiclient import discovery_cache
-    except ImportError as error:
-        raise MissingExtraError(address, extra="google") from error
-    wanted = address.removeprefix(_LIVE)
-    folder = Path(str(discovery_cache.__file__)).parent / "documents"
-    files = [file for file in folder.glob("*.json") if wanted in (file.stem, file.stem.partition(".")[0])]
-    if not files:
-        problem = f"google-api-python-client has no API {wanted!r}"
-        raise DocumentError(problem, subject=address, remedy="Name one as it does (gmail, calendar.v3)")
-
-    def rank(file: Path) -> tuple[bool, list[int], str]:
-        """Stable versions over others, then the higher number."""
-        version = file.stem.partition(".")[2]
-        return _STABLE.fullmatch(version) is not None, list(map(int, re.findall(r"\d+", version))), version
-
-    return max(files, key=rank)
 
 
 def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from ingest.sources.document import Document, file_state
-from ingest.sources.json_schema.schema import dangling_reference
+from ingest.sources.json_schema.schema import at_pointer, dangling_reference
 from ontology.errors import DocumentError
 
 
@@ -69,14 +69,10 @@ class References:
             raise self._dangling(ref, "") from error
         if fragment and not fragment.startswith("/"):
             raise self._dangling(ref, "")
-        for part in unquote(fragment).split("/")[1:]:
-            if not isinstance(node, (Mapping, list)):
-                raise self._dangling(ref, "a part of its path is no object and no list")
-            try:
-                node = node[int(part)] if isinstance(node, list) else node[part.replace("~1", "/").replace("~0", "~")]
-            except (LookupError, ValueError) as error:
-                raise self._dangling(ref, "") from error
-        return node
+        try:
+            return at_pointer(node, unquote(fragment))
+        except LookupError as error:
+            raise self._dangling(ref, "") from error
 
     def _dangling(self, ref: str, why: str) -> DocumentError:
         name = ref.partition("#")[0].removeprefix(self._base) or ref
@@ -95,11 +91,11 @@ class References:
         path = Path(os.path.realpath(named))
         root = Path(os.path.realpath(self._document.root))
         is_inside = path.is_relative_to(root)
-        self._document.references[named] = file_state(named, content=is_inside)
+        state = self._document.references[named] = file_state(named, content=is_inside)
         if not is_inside:
             problem = f"it is outside the folder {root.name}"
             raise DocumentError(problem, subject=uri, remedy="Name the folder that holds both")
-        if path.exists() and not path.is_file():  # a pipe or a device could be read without end
+        if state.kind == "other":  # a pipe or a device could be read without end
             raise DocumentError("it is no regular file", subject=uri, remedy="Refer to a file")
         data = Document(path.name, path=path).data
         # Its references are made absolute, so that they resolve from every document; an alias of YAML is one object.

@@ -26,6 +26,7 @@ Lookup = Callable[[str], Mapping[str, Any]]
 FLAT: Final[Any] = ("flat",)
 
 _MAX_PARTS = 500
+_MAX_REF_CHARS = 200  # of a reference in an error
 _BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "multipleOf")
 
 
@@ -133,7 +134,8 @@ def states(schema: Any, flag: str, lookup: Lookup) -> bool:
 
 def dangling_reference(ref: str, *, subject: str, why: str = "") -> DocumentError:
     """Return the error for a ``$ref`` that cannot be resolved; ``why`` is the cause, or empty."""
-    problem = f"the reference {ref!r} cannot be resolved" + (f" ({why})" if why else "")
+    shown = ref if len(ref) <= _MAX_REF_CHARS else f"{ref[:_MAX_REF_CHARS]}…"
+    problem = f"the reference {shown!r} cannot be resolved" + (f" ({why})" if why else "")
     return DocumentError(problem, subject=subject, remedy="Define its target, or correct it", reason="dangling-ref")
 
 
@@ -141,15 +143,25 @@ def local_lookup(schema: Any) -> Lookup:
     """Return what resolves ``#/…`` references inside one schema, and raises DocumentError for any other."""
 
     def lookup(ref: str) -> Mapping[str, Any]:
-        node = schema if ref.startswith("#") else None
-        for part in ref.removeprefix("#").split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            node = node.get(key) if isinstance(node, Mapping) else None
+        try:
+            node = at_pointer(schema, ref.removeprefix("#")) if ref.startswith("#") else None
+        except LookupError:
+            node = None
         if not isinstance(node, Mapping):
             raise dangling_reference(ref, subject=ref)
         return node
 
     return lookup
+
+
+def at_pointer(node: Any, pointer: str) -> Any:
+    """What is at a JSON pointer; raises LookupError where there is nothing."""
+    for part in pointer.split("/")[1:]:
+        try:
+            node = node[int(part)] if isinstance(node, list) else node[part.replace("~1", "/").replace("~0", "~")]
+        except (TypeError, ValueError):
+            raise LookupError(part) from None
+    return node
 
 
 def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:

@@ -18,22 +18,21 @@ from ingest.sources.json_schema.schema import local_lookup, view_of
 from ingest.sources.operation import Operation, Output, Schemas
 from ingest.sources.prose import plain
 from ingest.sources.source import (
-    DATA_SUFFIXES,
     LINE_SUFFIXES,
     RejectedRecord,
     Row,
     Source,
     as_mapping,
     as_text,
-    json_lines,
+    listed_rows,
+    sampled_rows,
 )
-from ingest.sources.sources_file import NO_ACCESS, Access
+from ingest.sources.sources_file import UNNAMED, SourceEntry
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
 from ontology.tool import Tool
 
 _SCHEMA = re.compile(r"""["']?inputSchema["']?\s*:""")
-_POSSIBLE_KEY = re.compile(r"""["']?(?:tools|jsonrpc|name)["']?\s*:""")
 _HINTS = {
     "readOnlyHint": "read_only",
     "destructiveHint": "destructive",
@@ -49,71 +48,39 @@ class McpSource(Source):
     live_prefixes = ("mcp:", "mcp+http://", "mcp+https://")
 
     def accepts(self, document: Document) -> bool:
-        """Whether it is a live address, or JSON (YAML, JSONL) of tools with an ``inputSchema``, also inside JSON-RPC responses."""
-        if not document.has_content:
-            return document.address.startswith(self.live_prefixes)
+        """Whether it is JSON (YAML, JSONL) of tools with an ``inputSchema``, also inside JSON-RPC responses."""
         if document.suffix in LINE_SUFFIXES:
             return bool(_SCHEMA.search(document.head)) or '"jsonrpc"' in document.head
-        if document.suffix not in DATA_SUFFIXES or not _POSSIBLE_KEY.search(document.head):
-            return False
-        data = document.data_or_none
-        rows, _ = _page(data, None)
-        if not rows:  # an empty list is of this format only inside a JSON-RPC response
-            return rows is not None and isinstance(data, Mapping) and "result" in data
-        return any(isinstance(row, Mapping) and "inputSchema" in row for row in rows)
+        rows = sampled_rows(document)
+        # An empty list is of this format only inside a JSON-RPC response.
+        return any("inputSchema" in as_mapping(row) for row in rows) or (
+            not rows and "result" in as_mapping(document.data_or_none)
+        )
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield the tools in the server's order."""
-        pages: Iterable[Row]
-        service, cursor, schemas = "", None, Schemas()
-        if not document.has_content:
-            service, listed = list_tools(document.target, access=document.access)
-            pages = [Row(document.address, {"tools": listed})]
-        elif document.suffix in LINE_SUFFIXES:
-            pages = json_lines(document)
+        rows: Iterable[Row]
+        service, schemas = "", Schemas()
+        if document.has_content:
+            rows = listed_rows(document)
         else:
-            pages = [Row(document.address, document.data)]
-        for location, page in pages:
-            if isinstance(page, RejectedRecord):
-                yield page
+            service, listed = list_tools(document.target, access=document.access)
+            rows = [Row(f"{document.address}#{number}", row) for number, row in enumerate(listed, 1)]
+        for location, row in rows:
+            if isinstance(row, RejectedRecord):
+                yield row
                 continue
-            rows, cursor = _page(page, cursor)
-            if rows is None and isinstance(error := as_mapping(page).get("error"), Mapping):
+            stated = as_mapping(row)
+            if name := as_text(stated.get("name")).strip():
+                subject = f"{location.rpartition('#')[0] or location}#{name}"
+                yield from schemas.tools(subject, partial(_operation, name, row, service))
+            elif isinstance(error := stated.get("error"), Mapping):
                 yield RejectedRecord(location, "rpc-error", f"The server answered: {error.get('message')}.")
-            elif rows is None:
-                yield RejectedRecord(location, "wrong-type", "It is neither a tool nor an answer to tools/list.")
-            for number, row in enumerate(rows or (), 1):
-                name = as_text(as_mapping(row).get("name")).strip()
-                if name:
-                    yield from schemas.tools(f"{location}#{name}", partial(_operation, name, row, service))
-                elif isinstance(row, Mapping):
-                    yield RejectedRecord(f"{location}#{number}", "no-name", "The tool has no name; give it one.")
-                else:
-                    yield RejectedRecord(f"{location}#{number}", "wrong-type", "A tool must be an object.")
-        if cursor:
-            detail = "The list goes on after its last page (nextCursor); save the following pages too."
-            yield RejectedRecord(document.address, "missing-page", detail)
-
-
-def _page(page: Any, cursor: Any) -> tuple[list[Any] | None, Any]:
-    """The tools of a page, or of a list of pages (a JSON-RPC batch), None where it is none; and the cursor of the next page."""
-    if isinstance(page, list):
-        if not any(isinstance(part, Mapping) and ("result" in part or "tools" in part) for part in page):
-            return page, cursor
-        rows: list[Any] = []
-        for part in page:
-            found, cursor = _page(part, cursor)
-            rows += found or ()
-        return rows, cursor
-    if not isinstance(page, Mapping):
-        return None, cursor
-    if isinstance(page.get("result"), Mapping):
-        return _page(page["result"], cursor)
-    if isinstance(page.get("tools"), list):
-        return page["tools"], page.get("nextCursor")
-    if "inputSchema" in page:
-        return [page], cursor
-    return [] if "method" in page else None, cursor  # requests and notifications in a recorded exchange
+            elif "inputSchema" in stated:
+                yield RejectedRecord(location, "no-name", "The tool has no name; give it one.")
+            elif "method" not in stated:  # requests and notifications in a recorded exchange
+                detail = "It is neither a tool nor an answer to tools/list."
+                yield RejectedRecord(location, "wrong-type", detail)
 
 
 def _operation(name: str, row: Mapping[str, Any], service: str) -> Operation:
@@ -165,7 +132,7 @@ class ListedTools(NamedTuple):
     tools: list[dict[str, Any]]
 
 
-def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = NO_ACCESS) -> ListedTools:
+def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: SourceEntry = UNNAMED) -> ListedTools:
     """Return the tools of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
 
     :param timeout_s: seconds for the whole exchange.
@@ -189,7 +156,7 @@ def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = N
         raise _failure(address, error, output, timeout_s, access) from error
 
 
-async def _list(address: str, output: ServerOutput, timeout_s: float, access: Access) -> ListedTools:
+async def _list(address: str, output: ServerOutput, timeout_s: float, access: SourceEntry) -> ListedTools:
     from mcp import Client
     from mcp.shared.exceptions import MCPError
 
@@ -217,7 +184,7 @@ async def _list(address: str, output: ServerOutput, timeout_s: float, access: Ac
     raise DocumentError(problem, subject=subject, remedy="Correct the server's paging")
 
 
-def _server(address: str, output: ServerOutput, access: Access) -> Any:
+def _server(address: str, output: ServerOutput, access: SourceEntry) -> Any:
     if address.startswith(("mcp+http://", "mcp+https://")):
         return http_server(access.expand(address.removeprefix("mcp+")), access.resolved_headers(), output)
     try:
@@ -230,7 +197,9 @@ def _server(address: str, output: ServerOutput, access: Access) -> Any:
     return stdio_server([access.expand(word) for word in words], access.resolved_env(), output)
 
 
-def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: float, access: Access) -> DocumentError:
+def _failure(
+    address: str, error: Exception, output: ServerOutput, timeout_s: float, access: SourceEntry
+) -> DocumentError:
     cause = first_cause(error)
     server_output = f"; it wrote: {output.last_line[:300]}" if output.last_line else ""
     if isinstance(cause, DocumentError):

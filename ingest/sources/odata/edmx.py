@@ -19,11 +19,12 @@ from defusedxml.ElementTree import fromstring
 
 from ingest.sources.document import Document
 from ingest.sources.odata.types import (
+    VERBS,
     Annotations,
-    EntitySet,
     Navigation,
     ODataOperation,
     Property,
+    Resource,
     Service,
     StructuredType,
     is_collection,
@@ -151,7 +152,6 @@ class _Parser:
     def __init__(self, root: Element, schemas: list[Element]) -> None:
         self._root = root
         self._schemas = schemas
-        self._nameless = 0
         aliases = {schema.get("Alias", ""): schema.get("Namespace", "") for schema in schemas}
         self._namespaces = {alias: namespace for alias, namespace in aliases.items() if alias}
         self._vocabularies = {
@@ -164,7 +164,12 @@ class _Parser:
             if not group.get("Qualifier"):
                 self._outside.setdefault(self._target(group.get("Target", "")), {}).update(self._inline(group))
         self._associations = self._by_name("Association")
-        self._entity_types = self._by_name("EntityType")
+        ends = ((each, end) for each in root.iter() if _tag(each) == "AssociationSet" for end in _children(each, "End"))
+        # Of version 2: association and role of one of its ends → the entity set at this end.
+        self._ends = {
+            (self._qualify(each.get("Association", "")), end.get("Role", "")): end.get("EntitySet", "")
+            for each, end in ends
+        }
 
     def service(self, document: Document) -> Service:
         types = {full: self._type(element, full) for element, full in self._qualified("EntityType", "ComplexType")}
@@ -199,7 +204,6 @@ class _Parser:
             aliases=aliases,
             sets=tuple(sets),
             operations=(*imports, *bound),
-            nameless=self._nameless,
             version="v4" if is_v4 else "v2",
             servers=tuple(dict.fromkeys(_servers(self._root, document))),
         )
@@ -227,8 +231,6 @@ class _Parser:
         for element in _children(parent, *tags):
             if name := (element.get("Name") or "").strip():
                 yield element, name
-            else:
-                self._nameless += 1
 
     def _target(self, target: str) -> str:
         """Return ``alias.op(alias.T, Edm.String)/p`` with every alias resolved and one space after each comma."""
@@ -309,7 +311,8 @@ class _Parser:
         return replace(self._valued(element, name, annotations), required=required, description=description)
 
     def _navigation(self, element: Element, name: str, annotations: Annotations) -> Navigation:
-        association = self._associations.get(self._qualify(element.get("Relationship", "")))
+        relationship = self._qualify(element.get("Relationship", ""))
+        association = self._associations.get(relationship)
         if association is None:
             stated = self._qualify(element.get("Type", ""))
             type_, many = item_type(stated), is_collection(stated)
@@ -333,48 +336,34 @@ class _Parser:
             many=many,
             contained=association is None and _flag(element, "ContainsTarget", default=False),
             pairs=pairs,
+            target=self._ends.get((relationship, element.get("ToRole", "")), ""),
             annotations=annotations,
         )
 
-    def _sets(self, container: Element, schema: Element) -> Iterator[EntitySet]:
-        associated = self._associated_sets(container)
+    def _sets(self, container: Element, schema: Element) -> Iterator[Resource]:
         for element, name in self._named(container, "EntitySet", "Singleton"):
             annotations = self._annotations(element, f"{schema.get('Namespace')}.{container.get('Name')}/{name}")
-            bindings = {b.get("Path", ""): b.get("Target", "") for b in _children(element, "NavigationPropertyBinding")}
+            bindings = {
+                b.get("Path", "").rpartition("/")[2]: b.get("Target", "")
+                for b in _children(element, "NavigationPropertyBinding")
+            }
             restrictions = {
                 term: {key: _flag(element, f"{_SAP}{attribute}")}
                 for attribute, (term, key) in _RESTRICTIONS.items()
                 if element.get(f"{_SAP}{attribute}") is not None
             }
-            yield EntitySet(
-                name=name,
+            yield Resource(
+                id=name,
                 type=self._qualify(element.get("EntityType") or element.get("Type") or ""),
-                singleton=_tag(element) == "Singleton",
+                name=name,
+                path=f"/{name}",
+                single=_tag(element) == "Singleton",
                 label=_label(element, annotations),
                 description=_description(element, annotations),
-                bindings={**associated.get(name, {}), **bindings},
-                annotations={**annotations, **restrictions},
+                bindings=bindings,
+                limits=({**annotations, **restrictions},),
+                verbs=VERBS,
             )
-
-    def _associated_sets(self, container: Element) -> dict[str, dict[str, str]]:
-        """Map from entity set and navigation property to the target entity set, by the association sets of v2."""
-        targets: dict[tuple[str, str, str], str] = {}
-        for element in _children(container, "AssociationSet"):
-            name = self._qualify(element.get("Association", ""))
-            ends = [(end.get("Role", ""), end.get("EntitySet", "")) for end in _children(element, "End")]
-            targets |= {(name, role, set_): target for role, set_ in ends for other, target in ends if other != role}
-        found: dict[str, dict[str, str]] = defaultdict(dict)
-        for element in _children(container, "EntitySet"):
-            set_, seen, type_ = element.get("Name", ""), set[str](), self._qualify(element.get("EntityType", ""))
-            while type_ in self._entity_types and type_ not in seen:  # a cycle of base types ends
-                seen.add(type_)
-                for navigation in _children(self._entity_types[type_], "NavigationProperty"):
-                    association = self._qualify(navigation.get("Relationship", ""))
-                    target = targets.get((association, navigation.get("FromRole", ""), set_))
-                    if target is not None:
-                        found[set_][navigation.get("Name", "")] = target
-                type_ = self._qualify(self._entity_types[type_].get("BaseType", ""))
-        return found
 
     def _operation(self, element: Element, full: str, name: str = "") -> ODataOperation:
         parameters = list(self._named(element, "Parameter"))

@@ -18,7 +18,7 @@ from typing import Any
 from egotools.call import Argument
 from ingest.sources.document import Document
 from ingest.sources.odata.edmx import parse_edmx
-from ingest.sources.odata.resources import Resource, entity_noun, find_resources, key_dependencies, key_name, key_path
+from ingest.sources.odata.resources import find_resources, key_dependencies, key_path, named_keys
 from ingest.sources.odata.tools import (
     body_inputs,
     call_of,
@@ -28,7 +28,15 @@ from ingest.sources.odata.tools import (
     resource_operation,
     verbs_of,
 )
-from ingest.sources.odata.types import ODataOperation, Property, ServiceTypes, is_collection, item_type
+from ingest.sources.odata.types import (
+    ODataOperation,
+    Property,
+    Resource,
+    Service,
+    entity_noun,
+    is_collection,
+    item_type,
+)
 from ingest.sources.operation import CallInput, Operation, Output, Schemas
 from ingest.sources.prose import sentences, title_of, with_article
 from ingest.sources.source import RejectedRecord, Source
@@ -44,14 +52,11 @@ class ODataSource(Source):
 
     def accepts(self, document: Document) -> bool:
         """Whether the ending is ``.edmx`` or ``.csdl``, or the file begins with an Edmx or an OData Schema element."""
-        if not document.has_content:
-            return False
         return document.suffix in {".edmx", ".csdl"} or bool(_ROOT.search(document.head.replace("\0", "")))
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield the tools of all entity sets, those of the operations, those of nested entities, then the rejected records."""
-        service = parse_edmx(document)
-        types = ServiceTypes(service)
+        types = parse_edmx(document)
         schemas = Schemas(partial(types.entity, expanded=False))
         found, nested, left_out = find_resources(types)
         items: list[Tool | RejectedRecord] = []
@@ -71,17 +76,15 @@ class ODataSource(Source):
         depends_on = declared_dependencies(types, found, [item for item in items if isinstance(item, Tool)])
         for item in items:
             if isinstance(item, Tool):
-                metadata = {**item.metadata, "service": service.namespace}
+                metadata = {**item.metadata, "service": types.namespace}
                 item = replace(item, depends_on=depends_on[item.id], metadata=metadata)
             yield item
         for id_ in left_out:
             detail = "The document contains more nested collections than are read; this one has no tools."
             yield RejectedRecord(f"{document.address}#{id_}", "too-many-contained", detail)
-        nameless = RejectedRecord(document.address, "no-name", "An element has no Name; it is left out.")
-        yield from [nameless] * service.nameless
 
 
-def _places_of(types: ServiceTypes, resources: Sequence[Resource]) -> Mapping[str, Resource]:
+def _places_of(types: Service, resources: Sequence[Resource]) -> Mapping[str, Resource]:
     """Map from entity type to the resource below which its operations are called: the one that needs the fewest keys. A
     collection goes before a single entity, which is only one of many. A type without a resource of its own has that of
     a type derived from it, with the keys under its own name where it states them."""
@@ -107,22 +110,16 @@ def _collections_of(resources: Sequence[Resource]) -> dict[str, Resource]:
     return found
 
 
-def _overloads_of(types: ServiceTypes) -> dict[str, list[ODataOperation]]:
-    """Map from tool id, ``message.reply`` where bound to an entity, to overloads; entities of one name keep what differs of their namespaces."""
-    operations, names = types.service.operations, types.service.types
-    counts = Counter(name.rpartition(".")[2] for name in names)
-    namespaces = [name.split(".")[:-1] for name in names]
-    different = (depth for depth, column in enumerate(zip(*namespaces, strict=False)) if len(set(column)) > 1)
-    common = next(different, min(map(len, namespaces), default=0))
-    short_names = {
-        name: short if counts[short := name.rpartition(".")[2]] == 1 else ".".join(name.split(".")[common:])
-        for name in names
-    }
+def _overloads_of(types: Service) -> dict[str, list[ODataOperation]]:
+    """Map from tool id, ``message.reply`` where bound to an entity, to overloads; entities of one name have their namespaces."""
+    operations = types.operations
+    counts = Counter(name.rpartition(".")[2] for name in types.types)
     single = {(each.binding, each.name) for each in operations if not is_collection(each.binding)}
     found: dict[str, list[ODataOperation]] = {}
     for operation in operations:
         bound = item_type(operation.binding)
-        parts = [short_names.get(bound, bound)] if bound else []
+        short = bound.rpartition(".")[2]
+        parts = [bound.removeprefix(f"{types.namespace}.") if counts[short] > 1 else short] if bound else []
         if bound != operation.binding and (bound, operation.name) in single:
             parts.append("collection")
         found.setdefault(".".join([*parts, operation.name]), []).append(operation)
@@ -130,7 +127,7 @@ def _overloads_of(types: ServiceTypes) -> dict[str, list[ODataOperation]]:
 
 
 def _operation_of(
-    types: ServiceTypes,
+    types: Service,
     id_: str,
     overloads: Sequence[ODataOperation],
     collections: Mapping[str, Resource],
@@ -143,20 +140,14 @@ def _operation_of(
     own = types.keys(place.type if place else bound) if bound and bound == first.binding else []
     if place is not None and place.single:
         own = []
-    keys: list[Property] = []  # of the bound entity, under the names of the tool's inputs
-    owner, taken = entity_noun(place.type) if place else noun, frozenset(each.name for each in parameters)
-    for key in own:
-        name = key_name(key.name, owner, taken)
-        name = f"{name}_2" if place and name in place.taken else name
-        described = key.description or f"{key.name} of the {owner}"
-        keys.append(replace(key, name=name, required=True, description=described))
-    names = [key.name for key in keys]
+    taken = {each.name for each in parameters} | (place.taken if place else set())
+    keys = named_keys(own, place.noun if place else noun, taken, place.name if place else noun)
     given, signature = _given(types, first, parameters)
     # As the parameters are meant, wherever the protocol writes them.
     given = [replace(each, shown="query" if first.method == "GET" else "body") for each in given]
     path = None if bound and place is None else f"/{first.name}{signature}"
     if place is not None:
-        below = key_path(place.path, [key.name for key in own], names) if own else place.path
+        below = key_path(place.path, own, keys) if own else place.path
         path = f"{below}/{first.qualified or first.name}{signature}"
     owners = place.owner_keys if place is not None else ()
     inputs = first_of_each_name([*(literal_input(types, key, "path") for key in (*owners, *keys)), *given])
@@ -175,7 +166,7 @@ def _operation_of(
         description=sentences(text, *dict.fromkeys(each.description for each in overloads if each.description)),
         inputs=inputs,
         output=output,
-        depends_on=key_dependencies(collection, own, names, f"bound to {noun}") if collection else (),
+        depends_on=key_dependencies(collection, own, keys, f"bound to {noun}") if collection else (),
         metadata={
             "title": f"{verb} ({noun})" if noun else verb,
             "entity": noun,
@@ -183,7 +174,7 @@ def _operation_of(
             "method": first.method.upper(),
             "tags": [noun] if noun else [],
         },
-        call=None if path is None else call_of(types.service, first.method.upper(), path, inputs),
+        call=None if path is None else call_of(types, first.method.upper(), path, inputs),
     )
 
 
@@ -196,11 +187,9 @@ def _parameters_of(overloads: Sequence[ODataOperation]) -> list[Property]:
     return [replace(parameter, required=name in always) for name, parameter in stated.items()]
 
 
-def _given(
-    types: ServiceTypes, operation: ODataOperation, parameters: Sequence[Property]
-) -> tuple[list[CallInput], str]:
+def _given(types: Service, operation: ODataOperation, parameters: Sequence[Property]) -> tuple[list[CallInput], str]:
     """The inputs of the parameters, and what stands after the name in the path."""
-    if types.service.version == "v2":
+    if types.version == "v2":
         return [literal_input(types, each, "query") for each in parameters], ""
     if operation.method != "GET":
         return list(body_inputs({each.name: types.value(each) for each in parameters}, parameters)), ""

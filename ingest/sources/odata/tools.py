@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from egotools.call import Argument, Call
-from ingest.sources.odata.resources import Resource, key_path
-from ingest.sources.odata.types import Navigation, Property, Service, ServiceTypes, is_collection
+from ingest.sources.odata.resources import key_path
+from ingest.sources.odata.types import Navigation, Property, Resource, Service, is_collection
 from ingest.sources.operation import CallInput, Operation, Output, arguments_of
 from ingest.sources.prose import name_words, sentences, with_article
 from ontology.errors import DocumentError
@@ -21,7 +21,7 @@ _JSON = "application/json"
 _METHODS = {"query": "GET", "read": "GET", "create": "POST", "update": "PATCH", "delete": "DELETE"}
 
 
-def literal_input(types: ServiceTypes, property_: Property, location: str) -> CallInput:
+def literal_input(types: Service, property_: Property, location: str) -> CallInput:
     """A value that is written in the URL; its type says how."""
     argument = Argument(name=property_.name, location=location, style=types.edm_type(property_.type))
     return CallInput(argument, types.value(property_, literal=True), property_.required and location != "filter")
@@ -57,33 +57,26 @@ def call_of(service: Service, method: str, path: str, inputs: Sequence[CallInput
     )
 
 
-def verbs_of(resource: Resource) -> Iterator[str]:
-    """Yield the verbs that the capabilities of a resource allow."""
+def verbs_of(resource: Resource) -> list[str]:
+    """Return the verbs that the capabilities of a resource allow."""
     readable = resource.allows("ReadRestrictions", "Readable")
     by_key = resource.capability("ReadRestrictions", "ReadByKeyRestrictions")
-    if readable and not resource.single:
-        yield "query"
-    if resource.linked:
-        return
-    if by_key.get("Readable", readable) is not False if isinstance(by_key, dict) else readable:
-        yield "read"
-    if resource.read_only:
-        return
-    if resource.allows("InsertRestrictions", "Insertable") and not resource.single:
-        yield "create"
-    if resource.allows("UpdateRestrictions", "Updatable"):
-        yield "update"
-    if resource.allows("DeleteRestrictions", "Deletable") and not resource.single:
-        yield "delete"
+    allowed = {
+        "query": readable and not resource.single,
+        "read": by_key.get("Readable", readable) is not False if isinstance(by_key, dict) else readable,
+        "create": resource.allows("InsertRestrictions", "Insertable") and not resource.single,
+        "update": resource.allows("UpdateRestrictions", "Updatable"),
+        "delete": resource.allows("DeleteRestrictions", "Deletable") and not resource.single,
+    }
+    return [verb for verb in resource.verbs if allowed[verb]]
 
 
-def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Operation:
+def resource_operation(types: Service, resource: Resource, verb: str) -> Operation:
     """One operation of a resource."""
     properties = types.properties(resource.type)
     has_key = verb not in ("query", "create") and not resource.single
     keys = [replace(key, required=True) for key in types.keys(resource.type)] if has_key else []
-    names = [key.name for key in keys]
-    path = key_path(resource.path, names, names) if has_key else resource.path
+    path = key_path(resource.path, keys, keys) if has_key else resource.path
     inputs = [literal_input(types, key, "path") for key in (*resource.owner_keys, *keys)]
     if verb == "query":
         filters = _filterable(types, resource, properties)
@@ -97,6 +90,7 @@ def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Op
         body = [replace(each, required=each.required and own != [each.name]) for each in properties if each.creatable]
         inputs += body_inputs(types.created(resource.type, body), body)
     elif verb == "update":
+        names = {key.name for key in keys}
         body = [each for each in properties if each.updatable and each.name not in names]
         inputs += body_inputs({each.name: types.value(replace(each, default=None)) for each in body})
     output: Output | None = None
@@ -121,7 +115,7 @@ def resource_operation(types: ServiceTypes, resource: Resource, verb: str) -> Op
             "path": path,
             "tags": [resource.noun, *([resource.owner] if resource.owner else [])],
         },
-        call=call_of(types.service, _METHODS[verb], path, inputs),
+        call=call_of(types, _METHODS[verb], path, inputs),
     )
 
 
@@ -151,7 +145,7 @@ def _option(name: str, description: str, **schema: object) -> CallInput:
     return CallInput(Argument(name=name, location="query"), {"type": "string", **schema, "description": description})
 
 
-def _query_options(types: ServiceTypes, resource: Resource, filters: Sequence[str]) -> Iterator[CallInput]:
+def _query_options(types: Service, resource: Resource, filters: Sequence[str]) -> Iterator[CallInput]:
     if filters:
         yield _option("$filter", "OData filter over: " + ", ".join(filters))
     if resource.capability("SearchRestrictions", "Searchable") is True:
@@ -165,7 +159,7 @@ def _query_options(types: ServiceTypes, resource: Resource, filters: Sequence[st
     yield from _projection_options(types, resource)
 
 
-def _projection_options(types: ServiceTypes, resource: Resource) -> Iterator[CallInput]:
+def _projection_options(types: Service, resource: Resource) -> Iterator[CallInput]:
     if resource.allows("SelectSupport", "Supported"):
         yield _option("$select", "Properties to return, separated by commas")
     related = [navigation.name for navigation in types.navigations(resource.type)][:MAX_FILTERS]
@@ -173,7 +167,7 @@ def _projection_options(types: ServiceTypes, resource: Resource) -> Iterator[Cal
         yield _option("$expand", "Related entities to return as well: " + ", ".join(related))
 
 
-def _filterable(types: ServiceTypes, resource: Resource, properties: Sequence[Property]) -> list[Property]:
+def _filterable(types: Service, resource: Resource, properties: Sequence[Property]) -> list[Property]:
     if not resource.allows("FilterRestrictions", "Filterable"):
         return []
     excluded = resource.capability("FilterRestrictions", "NonFilterableProperties") or ()
@@ -189,7 +183,7 @@ def _filterable(types: ServiceTypes, resource: Resource, properties: Sequence[Pr
 
 
 def declared_dependencies(
-    types: ServiceTypes, resources: Sequence[Resource], tools: Sequence[Tool]
+    types: Service, resources: Sequence[Resource], tools: Sequence[Tool]
 ) -> dict[str, tuple[Dependency, ...]]:
     """Map from tool id to dependencies: the tool's own, then those from navigation properties; only on existing tools.
     The tool that reads A depends on the tool that reads B when A has a navigation property to B. Contained resources
@@ -208,7 +202,7 @@ def declared_dependencies(
             continue
         for navigation in navigations:
             target = only_sets.get(navigation.type)
-            if bound := resource.bindings.get(navigation.name):
+            if bound := resource.bindings.get(navigation.name) or navigation.target:
                 parts = bound.split("/")
                 ids = ("_".join(parts[start:]) for start in range(len(parts)))
                 target = next((by_id[id_] for id_ in ids if id_ in by_id), None)

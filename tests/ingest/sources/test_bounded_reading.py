@@ -45,27 +45,28 @@ def test_many_small_values_are_refused_before_they_take_memory(monkeypatch: pyte
         parse_yaml("- []\n" * 2_000, subject="a.yaml")
 
 
-def test_a_reference_to_a_pipe_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("ref", "said"), [("pipe.yaml#/x", "it is no regular file"), (f"{'x' * 5_000}.yaml#/x", "File name too long")]
+)
+def test_a_reference_to_what_cannot_be_read_costs_its_operation(tmp_path: Path, ref: str, said: str) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
-    operation = {
-        "operationId": "getThing",
-        "parameters": [{"$ref": "pipe.yaml#/x"}],
-        "responses": {"200": {"description": "ok"}},
-    }
-    document = {"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "paths": {"/thing": {"get": operation}}}
+    operation = {"parameters": [{"$ref": ref}], "responses": {"200": {"description": "ok"}}}
+    paths = {"/thing": {"get": {"operationId": "getThing", **operation}}, "/kept": {"get": {"operationId": "kept"}}}
+    document = {"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "paths": paths}
     (tmp_path / "api.json").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "mcp.json").write_text(json.dumps([TOOL]), encoding="utf-8")
     catalog = read_catalog([str(tmp_path)])
-    assert "mcp/find" in [tool.id for tool in catalog.tools]
-    assert "it is no regular file" in " ".join(record.detail for record in catalog.rejected)
+    assert {"mcp/find", "api/kept"} == {tool.id for tool in catalog.tools}
+    (record,) = (each for each in catalog.rejected if each.reason == "dangling-ref")
+    assert said in record.detail
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.sources.document.MAX_BYTES", 1_000)
     (tmp_path / "rows.jsonl").write_bytes(b"{}\n" + b"x" * 5_000)
-    with pytest.raises(DocumentError, match="a line is larger than 1000 bytes") as caught:
+    with pytest.raises(DocumentError, match="the file is larger than 1000 bytes") as caught:
         list(Document("rows.jsonl", path=tmp_path / "rows.jsonl").lines())
-    assert caught.value.subject == "rows.jsonl:2"
+    assert caught.value.reason == "too-large"
 
 
 def test_a_fault_of_a_reader_is_one_rejected_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

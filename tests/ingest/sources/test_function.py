@@ -88,4 +88,5 @@ def test_bad_definitions_are_refused_one_by_one(tmp_path: Path) -> None:
         ("f.jsonl:4", "dangling-ref"),
         ("f.jsonl:5", "dangling-ref"),
         ("f.jsonl:6", "wrong-type"),
+        ("f.jsonl:7", "wrong-type"),
     ]

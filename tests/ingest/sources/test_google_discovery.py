@@ -1,16 +1,12 @@
 """Discovery documents: small ones, broken ones, and those that the installed client ships."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from ingest.sources.document import Document
 from ingest.sources.google.source import GoogleDiscoverySource
 from ingest.sources.source import RejectedRecord
-from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
 API: dict[str, Any] = {
@@ -108,35 +104,3 @@ def test_a_schema_defined_nowhere_costs_its_method_or_the_answer_of_it(tmp_path:
         ("l.json#shelves.books.create", "dangling-ref"),
         ("l.json#shelves.books.list", "dangling-ref"),
     ]
-
-
-@pytest.fixture
-def client() -> Path:
-    module = pytest.importorskip("googleapiclient.discovery_cache", reason="the extra google is not installed")
-    return Path(str(module.__file__)).parent / "documents"
-
-
-def live(address: str) -> dict[str, Tool]:
-    document = Document(address)
-    assert GoogleDiscoverySource().accepts(document)
-    return {item.id: item for item in GoogleDiscoverySource().read(document) if isinstance(item, Tool)}
-
-
-def test_the_newest_stable_version_is_read_unless_another_is_named(client: Path) -> None:
-    for name in ("drive.v2.json", "drive.v3.json"):
-        if not (client / name).exists():
-            pytest.skip(f"the installed client does not ship {name}")
-    assert live("google-discovery:drive")["drive.files.list"].metadata["version"] == "v3"
-    assert live("google-discovery:drive.v2")["drive.files.list"].metadata["version"] == "v2"
-
-
-@pytest.mark.usefixtures("client")
-def test_an_unknown_api_is_refused() -> None:
-    with pytest.raises(DocumentError, match="no API 'nosuch'"):
-        live("google-discovery:nosuch")
-
-
-def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "googleapiclient", None)
-    with pytest.raises(MissingExtraError, match=r"requirements/google.txt"):
-        live("google-discovery:gmail")

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from egotools.call import Security, SecurityScheme
 from ingest.sources import Document, RejectedRecord, read_catalog
 from ingest.sources.openapi.source import OpenApiSource
 from ontology.errors import EgotoolsError
@@ -115,7 +116,7 @@ def named(parameters: tuple[Parameter, ...]) -> dict[str, tuple[str, bool, str]]
 @pytest.fixture
 def orders(tmp_path: Path) -> dict[str, Tool]:
     tools, rejected = read(tmp_path / "orders.yaml", ORDERS)
-    assert [(record.subject, record.reason) for record in rejected] == [("orders.yaml#getOrder", "dangling-link")]
+    assert rejected == []
     return tools
 
 
@@ -457,3 +458,50 @@ def test_whatever_stands_in_a_document_only_our_own_errors_come_out(tmp_path: Pa
     except EgotoolsError:
         return
     assert all(isinstance(found, (Tool, RejectedRecord)) for found in items)
+
+
+def body(schema: dict[str, Any], media_type: str = "application/json") -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {media_type: {"schema": schema}}}}
+
+
+def test_null_alternatives_lists_and_maps_are_kept(tmp_path: Path) -> None:
+    fields = {
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "until": {"type": "string", "format": "date", "nullable": True},
+        "who": {"oneOf": [{"type": "string"}, {"type": "object", "properties": {"id": {"type": "integer"}}}]},
+    }
+    operation = {"operationId": "x", **body({"properties": fields})}
+    tools, _ = read(tmp_path / "api.json", {"openapi": "3.0.0", "paths": {"/x": {"post": operation}}})
+    kept = (tools["x"].input_schema or {})["properties"]
+    assert kept["tags"] == fields["tags"] and kept["labels"] == fields["labels"] and kept["who"] == fields["who"]
+    assert kept["until"] == {"type": ["string", "null"], "format": "date"}
+
+
+def test_media_types_and_security_with_scopes(tmp_path: Path) -> None:
+    form = {
+        "operationId": "form",
+        "security": [],
+        **body({"properties": {"a": {"type": "string"}}}, "application/x-www-form-urlencoded"),
+    }
+    signed = {"operationId": "signed", "security": [{"login": ["write", "read"], "key": []}, {"basic": []}]}
+    schemes = {
+        "login": {"type": "oauth2", "flows": {}},
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "basic": {"type": "http", "scheme": "Basic"},
+    }
+    document = {
+        "openapi": "3.0.0",
+        "security": [{"basic": []}],
+        "paths": {"/f": {"post": form, "get": {"operationId": "plain"}}, "/s": {"get": signed}},
+        "components": {"securitySchemes": schemes},
+    }
+    calls = {name: tool.call for name, tool in read(tmp_path / "api.json", document)[0].items()}
+    basic = Security(schemes=(SecurityScheme(key="basic", type="http", scheme="basic"),))
+    assert calls["form"] is not None and calls["plain"] is not None and calls["signed"] is not None
+    assert (calls["form"].media_type, calls["form"].security) == ("application/x-www-form-urlencoded", ())
+    assert [each.location for each in calls["form"].arguments] == ["form"]
+    assert calls["plain"].security == (basic,)
+    oauth = SecurityScheme(key="login", type="oauth2", scopes=("write", "read"))
+    key = SecurityScheme(key="key", type="apiKey", location="header", name="X-Key")
+    assert calls["signed"].security == (Security(schemes=(oauth, key)), basic)

@@ -13,6 +13,8 @@ MODULE = '''
 from __future__ import annotations
 import dataclasses, datetime, enum, typing, uuid
 from collections.abc import Sequence
+from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 class Unit(enum.Enum):
     C = "celsius"
@@ -22,17 +24,19 @@ class Unit(enum.Enum):
 class Place:
     city: str
     inside: Place | None = None
-    zip: typing.Annotated[str, "Postal code"] = ""
+    zip: typing.Annotated[str, Field(description="Postal code")] = ""
 
-class Report(typing.TypedDict):
+class Report(TypedDict):
     degrees: float
     days: list[Place]
 
-class Model:
-    """Looks like pydantic, with definitions of its own."""
-    @classmethod
-    def model_json_schema(cls):
-        return {"properties": {"inner": {"$ref": "#/$defs/Inner"}}, "$defs": {"Inner": {"properties": {"x": {"type": "integer"}}}}}
+class Inner(BaseModel):
+    x: int
+
+class Model(BaseModel):
+    inner: Inner
+
+class Opaque: ...
 
 def google(place: Place, unit: Unit = Unit.C, *rest: int, when: datetime.date | None = None, **more: str) -> Report:
     """Tells the weather.
@@ -46,27 +50,30 @@ def google(place: Place, unit: Unit = Unit.C, *rest: int, when: datetime.date | 
         when: The day.
 
     Returns:
-        dict: What the weather is.
+        dict: What the weather is
+        and will be.
 
     Raises:
         ValueError: never
     """
 
-def numpy(ids: Sequence[uuid.UUID], mode: typing.Literal["fast", "slow"]) -> str:
+def numpy(ids: Sequence[uuid.UUID], mode: typing.Literal["fast", "slow"], how: typing.Annotated[Opaque, "Not known"]) -> str:
     """Joins.
+    :class:`Text` is made.
 
     Parameters
     ----------
     ids : sequence of UUID
         The ids
         to join.
-    mode : str
+    mode
         How.
 
     Returns
     -------
     str
-        One text.
+        One
+        text.
     """
 
 async def sphinx(a, b=3, c: "Nowhere" = None) -> None:
@@ -120,7 +127,20 @@ def test_hints_and_a_google_docstring() -> None:
     ]
     assert tool.parameters[4].enum == ("celsius", "fahrenheit")
     assert tool.parameters[5].format == "date"
+    assert tool.output_schema is not None and tool.output_schema["title"] == "Report"
     assert [output.name for output in tool.returns][:4] == ["degrees", "days", "days[].city", "days[].inside"]
+
+
+@pytest.mark.usefixtures("weather")
+def test_a_numpy_docstring_and_a_hint_that_json_cannot_express() -> None:
+    (tool,) = read(":numpy").tools
+    assert tool.description == "Joins. :class:Text is made."
+    assert [(p.name, p.type, p.enum, p.description) for p in tool.parameters] == [
+        ("ids", "array", (), "The ids to join."),
+        ("mode", "string", ("fast", "slow"), "How."),
+        ("how", "any", (), "Not known"),
+    ]
+    assert [(o.name, o.type, o.description) for o in tool.returns] == [("result", "string", "One text.")]
 
 
 @pytest.mark.usefixtures("weather")
@@ -129,7 +149,7 @@ def test_a_sphinx_docstring_without_usable_hints() -> None:
     assert [(p.name, p.type, p.required, p.description) for p in tool.parameters] == [
         ("a", "any", True, "first of all"),
         ("b", "integer", False, "second"),
-        ("c", "Nowhere", False, ""),
+        ("c", "any", False, ""),
     ]
     assert tool.description == "Does it."
 

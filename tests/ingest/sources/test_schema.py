@@ -1,9 +1,113 @@
-"""JSON Schema to parameters, and prose out of markup."""
+"""Schemas made to stand alone (every value the source accepts stays valid, nothing is lost but what the limit cuts), and as parameters; prose out of markup."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
-from ingest.sources.json_schema.schema import flatten
+from ingest.sources.json_schema.schema import flatten, local_lookup
+from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.prose import plain
+
+
+def alone(schema: Any, *, output: bool = False) -> dict[str, Any]:
+    return dict(self_contained(schema, local_lookup(schema), output=output).schema)
+
+
+DIALECT: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
+    (
+        {"type": "array", "items": {"type": "integer", "minimum": 1}},
+        {"type": "array", "items": {"type": "integer", "minimum": 1}},
+    ),
+    (
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+    ),
+    ({"type": "string", "nullable": True, "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
+    (
+        {"type": ["number", "string"], "nullable": True, "enum": [1, "a"]},
+        {"type": ["number", "string", "null"], "enum": [1, "a", None]},
+    ),
+    ({"type": "integer", "minimum": 0, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 0}),
+    ({"type": "integer", "minimum": 0, "exclusiveMinimum": False}, {"type": "integer", "minimum": 0}),
+    ({"type": "string", "example": "INC0012345"}, {"type": "string", "examples": ["INC0012345"]}),
+    ({"type": "file"}, {"type": "string", "format": "binary"}),
+    ({"type": "dict"}, {"type": "object"}),
+    (
+        {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
+    ),
+    ({"type": "any"}, {}),
+    ({"type": "string", "enum": [0, True], "default": 1}, {"type": "string", "enum": ["0", "true"], "default": "1"}),
+    ({"type": "integer", "nullable": True, "enum": ["1", "2"]}, {"type": ["integer", "null"], "enum": [1, 2, None]}),
+    ({"type": "boolean", "const": "true"}, {"type": "boolean", "const": True}),
+    ({"type": "integer", "enum": [10, "all"]}, {"enum": [10, "all"]}),
+    (
+        {"type": "array", "items": {"type": "string"}, "enum": [1]},
+        {"type": "array", "items": {"type": "string", "enum": ["1"]}},
+    ),
+    ({"enum": [], "allOf": [{"type": "string"}]}, {"allOf": [{"type": "string"}]}),
+]
+
+
+def test_what_a_schema_states_is_kept_in_one_dialect(subtests: pytest.Subtests) -> None:
+    for source, expected in DIALECT:
+        with subtests.test(ascii(source)):
+            assert alone(source) == expected
+
+
+def test_references_become_definitions_and_cycles_stay() -> None:
+    source = {
+        "$ref": "#/definitions/Node",
+        "definitions": {
+            "Node": {
+                "type": "object",
+                "properties": {"next": {"$ref": "#/definitions/Node"}, "id": {"type": "string", "readOnly": True}},
+                "required": ["id", "next"],
+            }
+        },
+    }
+    assert alone(source) == {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/Node"}},
+        "required": ["next"],
+        "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "required": ["next"]}},
+    }
+    answer = alone(source, output=True)
+    assert set(answer["properties"]) == {"next", "id"}
+
+
+@pytest.mark.parametrize("flag", ["readOnly", "writeOnly"])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("in_list", [False, True])
+def test_what_is_left_out_is_not_required(flag: str, shared: bool, in_list: bool) -> None:
+    named = {"required": ["id", "name"], "properties": {"name": {"type": "string"}}}
+    again = {"allOf": [{"$ref": "#/definitions/Named"}, {"$ref": "#/definitions/Buyer"}]}
+    hidden = {"properties": {"id": {"allOf": [{"$ref": "#/definitions/Id"}]}}}
+    definitions = {"Id": {flag: True}, "Named": named, "Buyer": {"allOf": [hidden, again if shared else named]}}
+    buyer = {"$ref": "#/definitions/Buyer"}
+    source = {"properties": {"b": {"items": buyer} if in_list else buyer}, "definitions": definitions}
+    validator = Draft202012Validator(alone(source, output=flag == "writeOnly"))
+    wrap = list if in_list else next
+    assert validator.is_valid({"b": wrap(iter([{"name": "x"}]))})
+    assert not validator.is_valid({"b": wrap(iter([{"id": "x"}]))})
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ["type", "properties", "items", "required", "enum", "allOf", "anyOf", "nullable", "default", "a", "b"]
+    ), inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(_JSON)
+def test_whatever_the_source_holds_the_result_is_a_valid_schema(source: Any) -> None:
+    Draft202012Validator.check_schema(alone({"properties": {"x": source}}))
 
 
 def test_the_same_field_in_two_branches_keeps_what_both_say() -> None:

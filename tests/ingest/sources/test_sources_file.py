@@ -122,8 +122,7 @@ sources:
     aliases: [acme billing, acme]
     refresh: 6h
     include: ["list*", "get*"]
-    exclude: ["*Payments"]
-    exclude_tags: [adm*]
+    exclude: ["*Payments", "adm*"]
 """,
     )
     catalog = read_catalog([str(path)])
@@ -133,7 +132,7 @@ sources:
     assert [(report.source, report.left_out) for report in catalog.documents] == [("billing", 2)]
     assert [(record.subject, record.reason) for record in catalog.rejected] == [("source billing", "no-match")]
     (entry,) = catalog.sources
-    assert (entry.refresh_s, entry.aliases) == (21_600, ("acme billing", "acme"))
+    assert (entry.refresh, entry.aliases) == (21_600, ("acme billing", "acme"))
 
 
 def test_headers_go_to_the_origin_alone_and_a_file_may_hold_the_value(

@@ -17,7 +17,7 @@ from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.features import bm25, cosine_text
+from retrieval.ranking.features import cosine_text
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
 from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.response import respond
@@ -81,8 +81,7 @@ class FlatRetriever:
 
 def rank_by_bm25(context: QueryContext) -> Ranking:
     """BM25 over a tool's whole text as one document: title, description and parameters; scores >= 0."""
-    scores = bm25("whole")(context, context.query, context.candidates)
-    assert scores is not None  # words need no model
+    scores = context.snapshot.fields["whole"].scores_of(context.candidates, context.query.weights)
     return Ranking(tools=context.candidates, scores=scores, features={"bm25": scores})
 
 

@@ -429,7 +429,7 @@ class RankedTool(_message.Message):
     """The name by which a model calls it: the name in `schema_json`, also where no schema was asked for."""
     explanation: _builtins.str
     """One line for a person, at most 25 words: the words of the request that the tool's document also has, which value fills which input,
-    which tool to call first, and the required inputs that are still open. Empty unless `explain` or `explanation` was set.
+    which tool to call first, and the other required inputs. Empty unless `explain` or `explanation` was set.
     """
     effect: _builtins.str
     """What a call does, as far as the source says: `read` (changes nothing), `idempotent` (a second equal call changes nothing more) or

@@ -9,7 +9,7 @@ takes one place.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
@@ -100,27 +100,11 @@ def speaks_of_self(parts: Sequence[Clause]) -> bool:
 
 # A capitalised word with a small letter, in the middle of a sentence.
 _CAPITALISED = re.compile(r"(?<![\w.?!:)])(?<![.?!:)][ \n])(?!\A)[^\W\d_a-zß-ÿ][\w'’-]{0,40}")
-_RUN = re.compile(r"[^\W\d_a-zß-ÿ][\w'’-]{0,40}(?: [^\W\d_a-zß-ÿ][\w'’-]{0,40}){0,7}")
-_POSSESSIVE = re.compile(r"['’]s?$")
 _MAX_WORDS = 200  # capitalised words that are looked at. Chosen, not tuned
 
 
 def has_proper_name(query: Query, frequency: Callable[[str], int]) -> bool:
     """Whether a request has a capitalised word that no tool has, outside its dates and identifiers; or a quoted text."""
-    return next(_proper_words(query, frequency), None) is not None
-
-
-def only_proper_name(query: Query, frequency: Callable[[str], int]) -> str:
-    """The one proper name of a request, all capitalised words in a row (``Humber Fasteners Ltd``). Empty where it has
-    none or several, and where a name begins a sentence: its first word may be a verb."""
-    places = list(_proper_words(query, frequency))
-    runs = [run for run in _RUN.finditer(query.text) if any(run.start() <= at < run.end() for at in places)]
-    begun = any(query.text[: run.start()].rstrip()[-1:] in ("", ".", "?", "!", ":") for run in runs)
-    names = {_POSSESSIVE.sub("", run[0]) for run in runs}
-    return names.pop() if len(names) == 1 and not begun else ""
-
-
-def _proper_words(query: Query, frequency: Callable[[str], int]) -> Iterator[int]:
     taken = [(value.start, value.end) for value in query.values if value.kind != "quoted"]
     for match in islice(_CAPITALISED.finditer(query.text), _MAX_WORDS):
         word = match[0]
@@ -128,7 +112,8 @@ def _proper_words(query: Query, frequency: Callable[[str], int]) -> Iterator[int
             continue
         found = terms(word)
         if found and not any(map(frequency, found)):
-            yield match.start()
+            return True
+    return False
 
 
 _CACHED_TOOLS = 20_000  # tools whose needs are kept in memory, about 1 KiB each

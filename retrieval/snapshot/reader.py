@@ -175,13 +175,9 @@ class Snapshot:
         tool_id, find_tool = tool_functions(self._node_keys, self._keys)
         self.filters = FilterIndex(folder, size, tool_id, find_tool)
         self._mask = _kept_masks(self.filters, self.adjacency)
-        section, dimensions = manifest.learned, manifest.encoder.dimensions
         self.learned: PastRequests | None = None
-        if section is not None:
-            reporters, weight = section.min_reporters, section.weight
-            self.learned = read_past_requests(
-                folder, tool_count=size, dimensions=dimensions, min_reporters=reporters, weight=weight
-            )
+        if (section := manifest.learned) is not None:
+            self.learned = read_past_requests(folder, min_reporters=section.min_reporters, weight=section.weight)
 
     def release(self) -> None:
         """Let the folder be collected from now on, before this object is; twice is harmless. What is open stays readable."""

@@ -85,9 +85,6 @@ class EdgeRecord:
 
 # What a record of an edge has where it is not empty.
 EDGE_DETAILS = ("evidence_count", "parameter", "output", "entity", "field")
-# What a snapshot keeps that follows from its edges.
-DERIVED = ("tool_degrees", "tool_systems", "system_count", "identified")
-
 _MASKS = 16
 
 
@@ -269,12 +266,21 @@ class Snapshot:
         hidden = [number for number, name in enumerate(self.predicates) if name in predicates]
         kept = np.flatnonzero(~np.isin(self.adjacency.predicates, hidden))
         view = copy.copy(self)
+        vars(view).clear()
+        vars(view).update(self.stored())
         view.edges = self.edges.subset(kept)
         view.adjacency = self.adjacency.subset(kept)
         view._mask = _kept_masks(self.filters, view.adjacency)
-        for cached in DERIVED:
-            vars(view).pop(cached, None)
         return view
+
+    def stored(self) -> dict[str, Any]:
+        """The attributes but for what was computed of them, which another view of the snapshot computes for itself."""
+        kind = type(self)
+        return {
+            name: each
+            for name, each in vars(self).items()
+            if not isinstance(getattr(kind, name, None), cached_property)
+        }
 
     def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Return the allowed tools in the 1-hop ego graph of a node, the node included: distinct, ascending, int64."""

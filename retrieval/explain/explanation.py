@@ -4,79 +4,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import nlargest
+from itertools import islice
 from typing import NamedTuple
 
-from retrieval.explain.tool_facts import Input, given_inputs, given_values, tool_facts
+from retrieval.explain.tool_facts import Input, ToolFacts, given_inputs, given_values, tool_facts
 from retrieval.index.bm25 import terms
 from retrieval.index.phrases import phrases_of
 from retrieval.query.context import QueryContext
 from retrieval.query.typed_values import find_values, short_name
 from retrieval.snapshot.graph_views import supplier_edges
 
-Span = tuple[int, int]  # first character of a stretch of the request, and the one after it
-
 # Chosen, not tuned.
-_MAX_WORDS = 5
+_MOST_MATCHED = 5
 _MAX_CHARS = 60
 _MAX_READ = 400  # words of the request
 _NAME_WEIGHT = 4.0
 _WORD = re.compile(r"[^\W_]+(?:['’./-][^\W_]+)*")
-_BREAK = re.compile(r"[.!?;:,\n()\[\]\"“”]")
-# Words that say nothing alone.
-_GENERAL = frozenset(
-    "put get take give make have do go let bring see set turn run come send use add new list find show".split()
-)
-# Words that may stand between words that match; what else does not match ends a stretch.
-_LINKS = frozenset("a an the of".split())
-
-
-class _Word(NamedTuple):
-    start: int
-    end: int
-    text: str
-    terms: tuple[str, ...]  # its index terms
-    joined: bool  # whether the word after it follows in the same part of a sentence
-
-
-def _request_words(text: str, values: Collection[Span]) -> tuple[_Word, ...]:
-    """The words of a request, the first 400, without what lies in typed values."""
-    taken = {at for start, end in values for at in range(start, end)}
-    matches = islice(_WORD.finditer(text), _MAX_READ)
-    spans = [match.span() for match in matches if match.start() not in taken]
-    after = [
-        not (_BREAK.search(text, one[1], two[0]) or taken & {*range(one[1], two[0])}) for one, two in pairwise(spans)
-    ]
-    return tuple(
-        _Word(start, end, text[start:end], tuple(terms(text[start:end])), joined)
-        for (start, end), joined in zip(spans, (*after, False), strict=False)
-    )
-
-
-def _matched_phrase(
-    text: str, words: Sequence[_Word], name: Sequence[str], others: Collection[str], rarity: Callable[[str], float]
-) -> str:
-    """The stretch of a request, at most five words, that matches a tool best; empty where no more than a chance word
-    does. A stretch lies in one part of a sentence, and all its words match but articles. A word of the name counts four
-    times. ``name``: index terms of the tool's name and title, in order."""
-    weights = {term: rarity(term) for word in words for term in word.terms if term in others}
-    weights |= {term: _NAME_WEIGHT * rarity(term) for word in words for term in word.terms if term in name}
-    matches = [{term: weights[term] for term in word.terms if term in weights} for word in words]
-    names, best = {*name}, (0.0, 0, -1)
-    for start in (start for start, match in enumerate(matches) if match):
-        found: dict[str, float] = {}
-        for stop in range(start, min(start + _MAX_WORDS, len(words))):
-            found |= matches[stop]
-            says = len(found) > 1 or (found.keys() & names and words[start].text.lower() not in _GENERAL)
-            if matches[stop] and says:
-                best = max(best, (sum(found.values()), -start, -stop))
-            if not words[stop].joined or not (matches[stop] or words[stop].text.lower() in _LINKS):
-                break
-    if not best[0]:
-        return ""
-    start, stop = -best[1], -best[2]
-    return " ".join(text[words[start].start : words[stop].end].split())[:_MAX_CHARS]
 
 
 MAX_WORDS = 25
@@ -103,15 +48,15 @@ class Explainer:
         self._returned = {*returned}
         values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
         self._given = given_values(self._text, values)
-        self._words = _request_words(self._text, [(value.start, value.end) for value in values])
+        in_values = {at for value in values for at in range(value.start, value.end)}
+        words = islice(_WORD.finditer(self._text), _MAX_READ)
+        self._words = [(word[0], terms(word[0])) for word in words if word.start() not in in_values]
 
     def explain(self, tool: int) -> str:
         """The line of one tool; of what it could say, the later parts give way where it would be longer than 25 words."""
         context = self._context
-        facts = tool_facts(context.snapshot, tool)
-        rarity = context.snapshot.fields["whole"].idf
-        phrase = _matched_phrase(self._text, self._words, facts.name, facts.description, rarity)
-        matched = f'matches "{phrase}"' if phrase else ""
+        words = self._matched(tool_facts(context.snapshot, tool))
+        matched = f'matches "{words}"' if words else ""
         count = context.past_sessions.get(tool)
         used = f"used for {count} similar request{'s' if count > 1 else ''}" if count else ""
         opening = [part for part in (matched, self._served(tool), used) if part]
@@ -125,6 +70,18 @@ class Explainer:
             if len(line.split()) <= MAX_WORDS:
                 return line
         return opening[0] if len(opening[0].split()) <= MAX_WORDS else "near in meaning"
+
+    def _matched(self, facts: ToolFacts) -> str:
+        """The words of the request that say most of a tool, at most five, in the order of the request: the rarest that
+        its document has, of which a word of its name counts four times."""
+        idf = self._context.snapshot.fields["whole"].idf
+        weights: dict[str, float] = {}
+        for word, its in self._words:
+            known = [idf(term) * (_NAME_WEIGHT if term in facts.name else 1.0) for term in its if term in facts.all]
+            if known and word.lower() not in map(str.lower, weights):
+                weights[word] = max(known)
+        best = nlargest(_MOST_MATCHED, weights, key=lambda word: weights[word])
+        return " ".join(word for word in weights if word in best)[:_MAX_CHARS]
 
     def _inputs(self, tool: int) -> _Inputs:
         """Where the inputs of a tool come from. A supplier was executed, or completes the answer with a value of a list:

@@ -59,7 +59,7 @@ class Input:
 class ToolFacts:
     """A tool."""
 
-    name: tuple[str, ...]  # index terms of its title and its name
+    name: frozenset[str]  # index terms of its title and its name
     object: str  # the last index term of its title
     description: frozenset[str]  # index terms of its description
     inputs: tuple[Input, ...]  # without those that name the surroundings of a call
@@ -67,6 +67,11 @@ class ToolFacts:
     context: tuple[str, ...]  # the names of all of those
     required_names: tuple[str, ...]  # the names of all required inputs
     origins: Mapping[str, str]  # what an overlay file says of the tool → ``FILE:LINE``
+
+    @cached_property
+    def all(self) -> frozenset[str]:
+        """The index terms of its name and description."""
+        return self.description.union(self.name)
 
     @property
     def required(self) -> tuple[Input, ...]:
@@ -108,7 +113,7 @@ def _facts(row: Any) -> ToolFacts:
         for each in row["parameters"]
     ]
     return ToolFacts(
-        name=tuple(dict.fromkeys((*terms(shown), *terms(name)))),
+        name=frozenset((*terms(shown), *terms(name))),
         object=next(reversed(terms(shown)), ""),
         description=frozenset(terms(row.get("description") or "")),
         inputs=tuple(each for each in inputs if each.name not in surroundings),

@@ -72,23 +72,23 @@ def rollback_target(store: Path) -> str:
     """
     with readable(store):
         current = named_id(store)
-    # Id → what was published before its last publication and not taken back, latest first.
-    lines: dict[str, tuple[str, ...]] = {}
     entries = history(store)
-    for entry in entries:
-        before = (entry.previous_id, *lines.get(entry.previous_id, ()))
-        taken_back = entry.action == "rollback" and entry.snapshot_id in before
-        lines[entry.snapshot_id] = before[before.index(entry.snapshot_id) + 1 :] if taken_back else before
     if not entries and not current:
         raise no_snapshot(store)
-    there = _ids(store) - {current}
-    found = next((each for each in lines.get(current, ()) if each in there), "")
-    if not found:
-        untold = f"the history does not tell what was published before {current}"
-        problem = "no earlier snapshot was published here" if current in lines or not current else untold
-        remedy = f"Name a snapshot, or build one; {_list_command(store)} lists them"
-        raise NotFoundError(problem, subject=str(store), remedy=remedy)
-    return found
+    there, at, end = _ids(store) - {current}, current, len(entries)
+    while at:  # to what each publication replaced; a way back is none
+        places = [place for place in range(end) if entries[place].snapshot_id == at]
+        places = [place for place in places if entries[place].action == "publish"] or places
+        if not places:
+            break
+        end = places[-1]
+        at = entries[end].previous_id
+        if at in there:
+            return at
+    untold = f"the history does not tell what was published before {current}"
+    problem = "no earlier snapshot was published here" if not at else untold
+    remedy = f"Name a snapshot, or build one; {_list_command(store)} lists them"
+    raise NotFoundError(problem, subject=str(store), remedy=remedy)
 
 
 def _list_command(store: Path) -> str:

@@ -19,7 +19,6 @@ from retrieval.snapshot.signing import (
     TrustedKeys,
     check_signature,
     is_signature,
-    is_unfinished_signature,
     load_trusted_keys,
     regular_file,
 )
@@ -33,7 +32,6 @@ NGRAMS, KEYS = "ngrams", "keys"
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 _MAX_NAME_BYTES, _MAX_PROBLEM = 255, 300
 _REMEDY = "Build again, or publish an older snapshot"
-_DELETED_BUT_OPEN = ".nfs"  # what a network file system makes of a deleted file that is still read
 
 
 def _plain_name(name: str) -> str:
@@ -245,7 +243,7 @@ def verify_listing(folder: Path, manifest: Manifest) -> None:
             found = {
                 entry.name: entry.stat(follow_symlinks=False).st_size if entry.is_file(follow_symlinks=False) else -1
                 for entry in entries
-                if not entry.name.startswith(_DELETED_BUT_OPEN)
+                if not entry.name.startswith(".")  # unfinished signatures, and deleted files that are still read
             }
     except OSError as error:
         raise _differs(folder, f"the snapshot cannot be read: {error.strerror}") from error
@@ -258,7 +256,7 @@ def verify_listing(folder: Path, manifest: Manifest) -> None:
         if size != info.bytes:
             raise _differs(folder / name, f"the file has {size} bytes, not {info.bytes}")
     for name in sorted(found.keys() - manifest.files.keys() - {MANIFEST}):
-        if not is_signature(name) and not is_unfinished_signature(name):
+        if not is_signature(name):
             raise _differs(folder / name, "the manifest does not list this file", f"Remove it. {_REMEDY}")
 
 

@@ -31,7 +31,6 @@ _SIGNING_KEY, _TRUSTED_KEYS = "EGOTOOLS_SIGNING_KEY", "EGOTOOLS_TRUSTED_KEYS"
 TrustedKeys = Mapping[str, "Ed25519PublicKey"]  # Key id → public key
 _DOMAIN = b"egotools snapshot manifest v1\n"
 _NAME = re.compile(r"manifest\.[0-9a-f]{16}\.sig")
-_UNFINISHED = re.compile(r"\.manifest\.[0-9a-f]{16}\.sig\.[0-9]+")  # as ontology.files.replacing names it
 _PEM = re.compile(rb"-----BEGIN [A-Z ]+-----.*?-----END [A-Z ]+-----", re.DOTALL)
 _MAX_KEY_FILE = 64 * 1024
 
@@ -49,11 +48,6 @@ def regular_file(path: Path) -> BufferedReader:
 def is_signature(name: str) -> bool:
     """Whether a file of a snapshot is one of its signatures."""
     return _NAME.fullmatch(name) is not None
-
-
-def is_unfinished_signature(name: str) -> bool:
-    """Whether a file of a snapshot is a signature that is being written, or that a killed process did not finish."""
-    return _UNFINISHED.fullmatch(name) is not None
 
 
 def _key_id(key: Ed25519PublicKey) -> str:

@@ -175,7 +175,6 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
     outcomes, damaged = read_outcomes(plan.outcomes or store / "outcomes")
     sessions = [
         Session(
-            id=each.key,
             tools=tuple(dict.fromkeys(each.used)),
             time=float(each.time),
             reporter=each.reporter,

@@ -13,7 +13,7 @@ import numpy as np
 from egotools.values import OpenInput, PlanInput, PlanStep, Response, ToolPlan
 from retrieval.completion.complete import has_proper_name, resolved_by_own_profile, speaks_of_self
 from retrieval.completion.needs import SUPPLIES, GivenInputs, Need, NeedsOf, Supplier, tool_needs
-from retrieval.completion.plan import CallChoices, CallCosts, Choice, cheapest_choices
+from retrieval.completion.plan import CallChoices, Choice, chosen_calls
 from retrieval.explain.tool_facts import GivenValue, Input, given_inputs, given_values, tool_facts
 from retrieval.index.bm25 import terms
 from retrieval.query.context import executed_tools
@@ -237,7 +237,10 @@ class _Steps:
 _CACHED_TOOLS = 20_000
 _GOAL_RANKS, _GOAL_PROBABILITY = 10, 0.5
 _MOST_CERTAIN = 0.9999  # of a goal that nobody named: a rounded probability may be 1
-_COSTS = CallCosts()
+_UNFIT = (
+    5.0  # standard deviations that a supplier loses that takes words where the request has none, or none where it has
+)
+_ASKED = 4.0  # cost of an input that is asked for although a tool could give it
 
 
 class ToolPlanner:
@@ -249,8 +252,7 @@ class ToolPlanner:
         self._needs_of: NeedsOf = lru_cache(_CACHED_TOOLS)(partial(tool_needs, snapshot, predicates))
 
     def plan(self, request: PlanRequest, retriever: Retriever) -> ToolPlan:
-        """The cheapest plan (:class:`retrieval.completion.plan.CallCosts`) for the goals. ``retriever``: matches the
-        query and the needs of the request, if it has any."""
+        """The plan for the goals. ``retriever``: matches the query and the needs of the request, if it has any."""
         matched = retriever.retrieve(request.retrieval()) if request.is_matched else None
         snapshot = self._snapshot
         done, fallbacks = executed_tools(snapshot, request.done)
@@ -263,9 +265,7 @@ class ToolPlanner:
         goals = tuple(certainty)
         open_needs = lru_cache(None)(partial(known.open_needs, goals))
         standing = self._standing(matched)
-        choices = cheapest_choices(
-            goals, open_needs, _COSTS, lambda tool: _COSTS.of_call(standing(tool), fits=known.fits(tool))
-        )
+        choices = chosen_calls(goals, open_needs, lambda tool: standing(tool) - _UNFIT * (not known.fits(tool)))
         if matched is not None:
             request.retrieval().check("plan")
         steps = _Steps(known, certainty, choices)
@@ -273,7 +273,9 @@ class ToolPlanner:
         return ToolPlan(
             steps=made,
             open_inputs=steps.open_inputs(made),
-            cost=round(choices.cost, 6),
+            cost=len(choices.order)
+            - len(goals)
+            + _ASKED * sum(each.supplier is None and each.need.required for each in steps.made),
             snapshot_id=self._snapshot.id,
             answerable_probability=matched.answerable_probability if matched else None,
             unanswerable=matched is not None and matched.unanswerable,
@@ -330,5 +332,3 @@ class ToolPlanner:
                     yield f"{first} should go before {name(tool)}, and the plan has no place for it"
         if not goals:
             yield "no tool fits the request"
-        if not choices.is_cheapest:
-            yield f"the search ended after {_COSTS.tried:,} choices: a cheaper plan may exist"

@@ -1901,11 +1901,7 @@ class PlanResponse(_message.Message):
     UNANSWERABLE_FIELD_NUMBER: _builtins.int
     NEED_RESULTS_FIELD_NUMBER: _builtins.int
     cost: _builtins.float
-    """What the plan costs, >= 0: 1 for each step that is no goal, less the better the request matches it, and 0.5 more where it
-    looks up by words and the request names nothing, or lists and the request names something; 0.5 for each input that is filled on
-    no document's word; for each input by a step also 0.3 times the negative logarithm of the confidence; 4 for each input to ask that a tool
-    of the catalogue could supply. No plan with at most 15 steps beside the goals costs less, unless `fallbacks` says so.
-    """
+    """What the plan costs, >= 0: 1 for each step that is no goal, and 4 for each required input to ask that a tool of the catalogue could supply."""
     snapshot_id: _builtins.str
     """Id of the snapshot that was used."""
     answerable_probability: _builtins.float

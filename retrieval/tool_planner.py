@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from egotools.values import OpenInput, PlanInput, PlanStep, Response, ToolPlan
-from retrieval.completion.complete import has_proper_name, resolved_by_own_profile, speaks_of_self
+from retrieval.completion.complete import has_proper_name, resolved_by_own_profile, speaks_of_self, unmet
 from retrieval.completion.needs import SUPPLIES, GivenInputs, Need, NeedsOf, Supplier, tool_needs
 from retrieval.completion.plan import CallChoices, Choice, chosen_calls
 from retrieval.explain.tool_facts import GivenValue, Input, given_inputs, given_values, tool_facts
@@ -79,13 +79,8 @@ class _Known:
 
     def open_needs(self, goals: Sequence[int], tool: int) -> list[Need]:
         """The needs of a tool that nothing known meets."""
-        needs = [
-            need
-            for need in self.needs_of(tool)
-            if self.done.isdisjoint(each.tool for each in need.suppliers)
-            and not (need.parameter and self.answers(need.parameter) is not None)
-            and not (need.parameter and known_value(self.request.have, need.parameter) is not None)
-        ]
+        unmet_needs = unmet(self.needs_of(tool), self.done, self.request.have)
+        needs = [need for need in unmet_needs if not need.parameter or self.answers(need.parameter) is None]
         needs.sort(key=lambda need: (not need.required, need.parameter, need.suppliers[0].position))
         if self.query is None or self.given is None:
             return [need for need in needs if need.required]

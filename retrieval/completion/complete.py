@@ -9,7 +9,7 @@ takes one place.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
@@ -91,6 +91,16 @@ def resolved_by_own_profile(snapshot: Snapshot, tool: int, need: Need) -> Need:
         return need
     suppliers = tuple(Supplier(each, RESOLVED_BY, confidence=_CONFIDENCE) for each in own[:_MOST])
     return replace(need, suppliers=suppliers, required=True)
+
+
+def unmet(needs: Sequence[Need], done: frozenset[int], have: Mapping[str, str]) -> list[Need]:
+    """The needs that no executed tool and no known value meets."""
+    return [
+        need
+        for need in needs
+        if done.isdisjoint(each.tool for each in need.suppliers)
+        and not (need.parameter and known_value(have, need.parameter) is not None)
+    ]
 
 
 def speaks_of_self(parts: Sequence[Clause]) -> bool:
@@ -185,13 +195,8 @@ class Completion:
         of_self = self._own_profiles and speaks_of_self(parts)
 
         def find() -> list[Need]:
-            have, allowed = context.request.have, context.allowed
-            needs = [
-                need
-                for need in self._needs_of(tool)
-                if context.done.isdisjoint(each.tool for each in need.suppliers)
-                and not (need.parameter and known_value(have, need.parameter) is not None)
-            ]
+            allowed = context.allowed
+            needs = unmet(self._needs_of(tool), context.done, context.request.have)
             if of_self:
                 needs = [resolved_by_own_profile(context.snapshot, tool, need) for need in needs]
             needs = given.open_needs(tool, needs, parts)

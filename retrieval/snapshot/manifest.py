@@ -31,6 +31,7 @@ NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 _MAX_NAME_BYTES, _MAX_PROBLEM = 255, 300
+MAX_WEIGHT = 1_000.0  # of the ranking
 _REMEDY = "Build again, or publish an older snapshot"
 
 
@@ -80,7 +81,7 @@ class RankingSection(_Section):
     """The snapshot's own ranking weights, by name, and the ranker that they belong to."""
 
     ranker: str
-    weights: dict[str, float]
+    weights: dict[str, Annotated[float, Field(ge=0, le=MAX_WEIGHT)]]
 
 
 class OverlayInfo(_Section):

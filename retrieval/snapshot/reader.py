@@ -282,12 +282,6 @@ class Snapshot:
             if not isinstance(getattr(kind, name, None), cached_property)
         }
 
-    def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """Return the allowed tools in the 1-hop ego graph of a node, the node included: distinct, ascending, int64."""
-        around = np.append(self.adjacency.neighbours(node), node)
-        tools = np.unique(around[around < self.tool_count]).astype(np.int64)
-        return tools if allowed is None else tools[allowed[tools]]
-
     def idf(self, node: int) -> float:
         """Return the inverse document frequency of a node, > 0: ``ln(1 + tools / (1 + edges to tools))``."""
         return math.log1p(self.visible_count / (1 + int(self.tool_degrees[node])))

@@ -87,14 +87,6 @@ class ToolDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntityChanges:
-    """Canonical names of one entity type, sorted."""
-
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotDiff:
     """The difference between two snapshots.
 
@@ -103,7 +95,6 @@ class SnapshotDiff:
     :param settings: changes in the manifest: encoder, extractor, ontology, abbreviations, weights, sources.
     :param counts: changed numbers of nodes by type and of edges by predicate.
     :param edges_added: edges between tools, sorted.
-    :param entities: by entity type; only types with a change.
     """
 
     old: str
@@ -113,7 +104,6 @@ class SnapshotDiff:
     tools: ToolDiff
     edges_added: tuple[ToolEdge, ...]
     edges_removed: tuple[ToolEdge, ...]
-    entities: Mapping[str, EntityChanges]
 
     @property
     def same(self) -> bool:
@@ -148,7 +138,6 @@ def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
             ),
             edges_added=tuple(sorted(after - before)),
             edges_removed=tuple(sorted(before - after)),
-            entities=_entity_changes(old, new),
         )
 
 
@@ -181,20 +170,3 @@ def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
         predicate = snapshot.predicates[adjacency.predicates[number]]
         edges.add(ToolEdge(head, predicate, tail, row.get("parameter", ""), row.get("output", "")))
     return edges
-
-
-def _entity_changes(old: Snapshot, new: Snapshot) -> dict[str, EntityChanges]:
-    """What changed in the nodes that are no tools, by type."""
-    before, after = (
-        {snapshot.node_key(number) for number in range(snapshot.tool_count, len(snapshot.nodes))}
-        for snapshot in (old, new)
-    )
-    found: dict[str, tuple[list[str], list[str]]] = {}
-    for place, keys in enumerate((after - before, before - after)):
-        for key in keys:
-            kind, _, name = key.partition(":")
-            found.setdefault(kind, ([], []))[place].append(name)
-    return {
-        kind: EntityChanges(added=tuple(sorted(added)), removed=tuple(sorted(removed)))
-        for kind, (added, removed) in sorted(found.items())
-    }

@@ -169,8 +169,7 @@ class RankedTool(_Callable):
     :param call_name: the name by which a model calls it.
     :param call: how it is called; with an empty protocol where the source does not say or no schema was asked for.
     :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
-    :param explanation: one line for a person: words that match, which value fills which input, which tool to call first, and the
-        required inputs that are still open.
+    :param explanation: one line for a person: words that match, which value fills which input, which tool to call first, and the other required inputs.
     :param effect: what a call does: ``read``, ``idempotent`` or ``change``; empty counts as ``change``.
     :param needs: numbers in ``Response.need_results`` of the needs that it serves, the one it serves best first.
     :param completes: whether the graph brought it: it serves no need, but another tool of the answer needs it.

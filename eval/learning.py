@@ -1,13 +1,11 @@
 """Learning from use: sessions become past requests that vote, if later sessions are answered better with them.
 
 A session is a request of the past with the tools that served it; sessions come from the log of outcomes or from a file. The first eight
-tenths are the past, the next tenth chooses the weight of the votes, the last tenth decides by McNemar's exact test. What is published
-is made of all sessions.
+tenths are the past, the last two decide by McNemar's exact test. What is published is made of all sessions.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import statistics
 from collections import Counter
@@ -35,9 +33,9 @@ from retrieval.ranking.fusion import FusionRanker, add_votes
 from retrieval.ranking.weights import FUSION, weights_of
 from retrieval.snapshot.reader import Snapshot
 
-_WEIGHTS = (0.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-_PAST, _CHOOSING = 0.8, 0.9
-_ASKED, _LEAST_ASKED = 300, 20
+_WEIGHT = 16.0  # of the votes, in standard deviations of the scores. Chosen, not tuned
+_PAST = 0.8
+_ASKED, _LEAST_ASKED = 600, 20
 _SIGNIFICANT, _SEED = 0.05, 0
 # Sessions that a snapshot keeps, the newest: their vectors are compared with each request, 2 ms for so many.
 _MOST = 20_000
@@ -49,7 +47,6 @@ _CHUNK, _MAX_TOOLS = 256, 100
 class Session:
     """One request of the past."""
 
-    id: str  # unique
     tools: tuple[str, ...]  # ids of the tools that served it, distinct, in order
     time: float | None = None  # seconds since 1970; None where it is not known
     # who reported it; empty for a line of a file that names none: then each line is of a reporter of its own
@@ -61,12 +58,6 @@ class Session:
     def text(self) -> str:
         """What is asked when the session is held out: its text, else its words."""
         return self.query or " ".join(self.terms)
-
-    @property
-    def order(self) -> tuple[bool, float, str]:
-        """Sorts by time; sessions without one come first, in an order that depends on nothing but their content."""
-        digest = hashlib.sha256(f"{self.id}\n{self.text}".encode("utf-8", "backslashreplace")).hexdigest()
-        return (self.time is not None, self.time or 0.0, digest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,19 +111,13 @@ def learn(
     vectors_PD = encode_sessions(kept, snapshot, encoder, progress)
     everything = make_past_requests(kept, vectors_PD, snapshot, min_reporters=min_reporters)
     result = Learning(learned=None, sessions=len(kept), reporters=everything.reporter_count, k=k)
-    past, later = int(_PAST * len(kept)), int(_CHOOSING * len(kept))
-    choosing, deciding = _drawn(kept[past:later]), _drawn(kept[later:])
-    if min(len(choosing), len(deciding)) < _LEAST_ASKED:
-        held_out = f"{len(choosing)} and {len(deciding)} sessions with words are held out"
-        return replace(result, reason=f"{held_out}, and {_LEAST_ASKED} each are needed")
+    past = int(_PAST * len(kept))
+    deciding = _drawn(kept[past:])
+    if len(deciding) < _LEAST_ASKED:
+        held_out = f"{len(deciding)} sessions with words are held out"
+        return replace(result, reason=f"{held_out}, and {_LEAST_ASKED} are needed")
     seen = make_past_requests(kept[:past], vectors_PD[:past], snapshot, min_reporters=min_reporters)
-    choices = [replace(seen, weight=weight) for weight in _WEIGHTS]
-    shares = _complete(choosing, choices, snapshot, encoder, k, progress).mean(axis=0)
-    error = math.sqrt(shares.max() * (1 - shares.max()) / len(choosing))
-    # The first within one standard error of the best: smaller weights leave more to the documents.
-    weight = next(each for each, share in zip(_WEIGHTS, shares, strict=True) if share >= shares.max() - error)
-    compared = [replace(seen, weight=0.0), replace(seen, weight=weight)]
-    before, after = _complete(deciding, compared, snapshot, encoder, k, progress).T
+    before, after = _complete(deciding, (None, seen), snapshot, encoder, k, progress).T
     gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
     result = replace(result, asked=len(deciding), before=float(before.mean()), after=float(after.mean()))
     result = replace(result, gained=gained, lost=lost, p_value=mcnemar(gained, lost))
@@ -140,14 +125,14 @@ def learn(
         why = ": nothing is gained" if gained <= lost else f", which may be chance (p = {result.p_value:.2f})"
         found = f"on {result.asked} held-out sessions CompleteRecall@{k} goes from {result.before:.1%} to {result.after:.1%}"
         return replace(result, reason=found + why)
-    return replace(result, learned=replace(everything, weight=weight))
+    return replace(result, learned=everything)
 
 
 def make_past_requests(
     sessions: Sequence[Session], vectors_PD: Floats2d, snapshot: Snapshot, *, min_reporters: int
 ) -> PastRequests:
-    """The learned part of these sessions; its weight is 0 until :func:`learn` chooses it. ``vectors_PD``: their
-    vectors, zeros where a text is not known, float32 [sessions, D]."""
+    """The learned part of these sessions. ``vectors_PD``: their vectors, zeros where a text is not known, float32
+    [sessions, D]."""
     tools = [[snapshot.tool_number(tool) for tool in each.tools] for each in sessions]
     words = make_postings(each.terms or terms(each.query) for each in sessions)
     names = [each.reporter or f"\0{place}" for place, each in enumerate(sessions)]
@@ -159,6 +144,7 @@ def make_past_requests(
         tools=np.asarray([tool for row in tools for tool in row], dtype=np.int32),
         reporters=np.unique(names, return_inverse=True)[1].astype(np.int32),
         min_reporters=min_reporters,
+        weight=_WEIGHT,
     )
 
 
@@ -206,7 +192,7 @@ def _drawn(sessions: Sequence[Session]) -> list[Session]:
 
 def _complete(
     sessions: Sequence[Session],
-    choices: Sequence[PastRequests],
+    choices: Sequence[PastRequests | None],
     snapshot: Snapshot,
     encoder: Encoder,
     k: int,
@@ -221,7 +207,7 @@ def _complete(
         context = retriever.find_candidates(Request(query=session.text, k=k))
         ranking, gold = ranker.rank(context), set(map(snapshot.tool_number, session.tools))
         for column, choice in enumerate(choices):
-            voted = add_votes(context, ranking, choice)
+            voted = ranking if choice is None else add_votes(context, ranking, choice)
             voted = retriever.complete(context, voted, margin=weights.resolver_margin)
             complete[row, column] = gold <= set(voted.tools[voted.best(k)].tolist())
         progress("judge", row + 1, len(sessions))
@@ -231,22 +217,21 @@ def _complete(
 def known_sessions(sessions: Iterable[Session], known: Collection[str]) -> list[Session]:
     """The sessions by time, without the tools that the catalogue no longer has; one without any tool is left out."""
     pairs = [(each, tuple(tool for tool in dict.fromkeys(each.tools) if tool in known)) for each in sessions]
-    return sorted((replace(each, tools=tools) for each, tools in pairs if tools), key=lambda each: each.order)
+    found = (replace(each, tools=tools) for each, tools in pairs if tools)
+    return sorted(found, key=lambda each: (each.time is not None, each.time or 0.0, each.text, each.tools))
 
 
 class _Row(BaseModel):
     model_config = ConfigDict(strict=True)
     query: Annotated[str, Field(max_length=MAX_QUERY_CHARS, pattern=r"[^\W_]")]
     tools: Annotated[list[str], Field(max_length=_MAX_TOOLS)]
-    id: Any = None
     time: Annotated[float, Field(allow_inf_nan=False)] | None = None
     reporter: str = ""
     succeeded: bool | None = None
 
 
 def read_usage_log(path: Path) -> list[Session]:
-    """Read a file of JSON lines: ``query`` and ``tools``, and optionally ``id``, ``time`` (seconds since 1970), ``reporter`` and
-    ``succeeded``; other keys and blank lines are ignored, and so are sessions that did not succeed.
+    """Read a file of JSON lines: ``query`` and ``tools``, and optionally ``time`` (seconds since 1970), ``reporter`` and ``succeeded``; other keys and blank lines are ignored, and so are sessions that did not succeed.
 
     :raises DocumentError: when it cannot be read, naming the first line that is invalid.
     """
@@ -267,8 +252,8 @@ def read_usage_log(path: Path) -> list[Session]:
                 remedy='Write {"query": "…", "tools": ["id", …]}, and perhaps "time" and "reporter"',
             ) from error
         if row.succeeded is not False:
-            name, tools = str(number if row.id is None else row.id), tuple(dict.fromkeys(row.tools))
-            sessions.append(Session(id=name, tools=tools, time=row.time, reporter=row.reporter, query=row.query))
+            tools = tuple(dict.fromkeys(row.tools))
+            sessions.append(Session(tools=tools, time=row.time, reporter=row.reporter, query=row.query))
     if not sessions:
         raise DocumentError("the usage log has no session", subject=str(path))
     return sessions

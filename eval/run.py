@@ -59,7 +59,7 @@ class System(Protocol):
 
     @property
     def name(self) -> str:
-        """The name in the tables: ``default``, ``bm25-regex-title``, ``grpc:127.0.0.1:50051/paper``, …"""
+        """The name in the tables: ``default``, ``bm25``, ``grpc:127.0.0.1:50051/paper``, …"""
 
     @property
     def config(self) -> Mapping[str, Any]:

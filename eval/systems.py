@@ -25,7 +25,7 @@ from retrieval.snapshot.reader import Snapshot
 _PREFIX = "grpc:"
 _OPENING_S = 10.0  # timeout of the first call, which describes the served snapshot
 
-_PAPER_FOUR = ("semantic", "bm25-regex-title", "hybrid", "paper")
+_PAPER_FOUR = ("semantic", "bm25", "hybrid", "paper")
 GROUPS = ("paper-four", "baselines", "ablations", "all")
 DEFAULT_SYSTEMS = ("paper-four", "rrf", "fusion", DEFAULT_PRESET)
 

@@ -137,24 +137,8 @@ def write_past_requests(folder: Path, learned: PastRequests) -> None:
     write_postings(folder, "use", learned.words)
 
 
-def read_past_requests(
-    folder: Path, *, tool_count: int, dimensions: int, min_reporters: int, weight: float
-) -> PastRequests:
-    """Open the memory-mapped segment."""
+def read_past_requests(folder: Path, *, min_reporters: int, weight: float) -> PastRequests:
+    """Open the memory-mapped segment, whose files have the hashes of the manifest."""
     arrays = {name: load_mapped(folder / f"use.{name}.npy") for name in _ARRAYS}
     words = read_postings(folder, "use")
-    vectors_PD, lengths, pointers, tools, reporters = (arrays[name] for name in _ARRAYS)
-    size, docs = len(reporters), words.docs
-    fits = (
-        {len(vectors_PD), len(lengths), len(pointers) - 1} == {size}
-        and vectors_PD.ndim == 2
-        and vectors_PD.shape[1] in (0, dimensions)
-        and bool(np.isfinite(vectors_PD).all() and np.isfinite(lengths).all())
-        and (int(pointers[0]), int(pointers[-1])) == (0, len(tools))
-        and not bool((np.diff(pointers) < 0).any())
-        and (not len(docs) or 0 <= int(docs.min()) <= int(docs.max()) < size)
-        and (not len(tools) or 0 <= int(tools.min()) <= int(tools.max()) < tool_count)
-    )
-    if not fits:
-        raise ValueError("what was learned from use cannot be read: its arrays do not fit together, or to the snapshot")
     return PastRequests(**arrays, words=words, min_reporters=min_reporters, weight=weight)

@@ -9,7 +9,6 @@ from egotools.values import NeedResult, RankedTool, Response
 from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.baselines.flat import make_flat
-from retrieval.baselines.paper import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import confidence_model_for
@@ -22,17 +21,11 @@ from retrieval.snapshot.reader import Snapshot
 DEFAULT_PRESET = "default"
 FAST_PRESET = "fast"
 # The presets to compare with: they are never changed.
-BASELINES = (
-    "paper",
-    "semantic",
-    *(f"bm25-{tokeniser}{title}" for tokeniser in TOKENISERS for title in ("", "-title")),
-    "hybrid",
-    "bm25",
-    "rrf",
-    "fusion",
-    "fusion-clauses",
-)
-_HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper
+BASELINES = ("paper", "semantic", "hybrid", "bm25", "rrf", "fusion")
+# What went → what takes its place.
+_REMOVED = {"fusion-clauses": "fusion"} | {
+    f"bm25-{tokens}{title}": "bm25" for tokens in ("whitespace", "regex", "spacy") for title in ("", "-title")
+}
 
 
 def make_presets(
@@ -41,7 +34,7 @@ def make_presets(
     """Return every preset over one snapshot, by name.
 
     ``default`` and ``fast`` use the snapshot's ranking weights (errors as of :func:`weights_of`); the baselines are the
-    same for every snapshot. Indexes that only a baseline needs are built at its first request.
+    same for every snapshot.
 
     :param reranker: reranks the best candidates of ``default``, and scores all candidates of ``paper`` and ``hybrid``, as in
         the paper; ``fast`` is ``default`` without it.
@@ -50,19 +43,13 @@ def make_presets(
     ranker = None if reranker is None else CrossEncoderRanker(reranker)
     promoting = None if reranker is None else PromotingReranker(reranker)
     weights, confidence = weights_of(snapshot), confidence_model_for(snapshot, encoder.name)
-    semantic = SemanticRetriever(snapshot, encoder)
-    lexical = [LexicalRetriever(snapshot, name, title=title) for name in TOKENISERS for title in (False, True)]
-    best_lexical = next(one for one in lexical if one.name == _HYBRID_LEXICAL)
     retrievers: list[Retriever] = [
         GraphRetriever(
             snapshot, encoder, name=DEFAULT_PRESET, weights=weights, reranker=promoting, confidence=confidence
         ),
         GraphRetriever(snapshot, encoder, name=FAST_PRESET, weights=weights, confidence=confidence),
         GraphRetriever(snapshot, encoder, ranker, name="paper", config=PAPER, weights=BASELINE),
-        semantic,
-        *lexical,
-        HybridRetriever(semantic, best_lexical, ranker),
-        *make_flat(snapshot, encoder),
+        *make_flat(snapshot, encoder, ranker),
     ]
     return {
         retriever.name: _Interleaved(retriever) if retriever.name in BASELINES else retriever
@@ -119,6 +106,7 @@ def preset_named(presets: dict[str, Retriever], name: str) -> Retriever:
         remedy = "Start it with `egotools serve --baselines`; `egotools search` and `egotools eval` have all presets"
         raise InvalidArgumentError(problem, subject="preset", remedy=remedy)
     if found is None:
-        known = ", ".join(sorted(presets))
-        raise InvalidArgumentError(f"there is no preset {name!r}", subject="preset", remedy=f"Known: {known}")
+        instead = f"{_REMOVED[name]!r} takes its place. " if name in _REMOVED else ""
+        remedy = f"{instead}Known: {', '.join(sorted(presets))}"
+        raise InvalidArgumentError(f"there is no preset {name!r}", subject="preset", remedy=remedy)
     return found

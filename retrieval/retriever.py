@@ -59,7 +59,7 @@ class Retriever(Protocol):
 
     @property
     def name(self) -> str:
-        """The preset's name: ``paper``, ``default``, ``semantic``, ``bm25-regex-title``, ``hybrid``, …"""
+        """The preset's name: ``paper``, ``default``, ``semantic``, ``bm25``, ``hybrid``, …"""
 
     def retrieve(self, request: Request) -> Response:
         """The tools that the request needs, best first; ties by tool id. Thread-safe.

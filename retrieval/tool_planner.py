@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -12,24 +11,20 @@ from typing import Any
 import numpy as np
 
 from egotools.values import OpenInput, PlanInput, PlanStep, Response, ToolPlan
-from retrieval.completion.complete import has_proper_name, only_proper_name, resolved_by_own_profile, speaks_of_self
-from retrieval.completion.needs import RESOLVED_BY, SUPPLIES, Need, NeedsOf, Supplier, tool_needs
-from retrieval.completion.needs import GivenInputs as GoalInputs
-from retrieval.completion.plan import CallChoices, CallCosts, Choice, cheapest_choices
-from retrieval.explain.tool_facts import GivenInputs, Input, ToolFacts, given_values, named_nouns, tool_facts
+from retrieval.completion.complete import has_proper_name, resolved_by_own_profile, speaks_of_self, unmet
+from retrieval.completion.needs import SUPPLIES, GivenInputs, Need, NeedsOf, Supplier, tool_needs
+from retrieval.completion.plan import CallChoices, Choice, chosen_calls
+from retrieval.explain.tool_facts import GivenValue, Input, given_inputs, given_values, tool_facts
 from retrieval.index.bm25 import terms
 from retrieval.query.context import executed_tools
 from retrieval.query.query import Query, analyse
 from retrieval.query.request import PlanRequest
-from retrieval.query.typed_values import IDENTIFIER_WORDS, find_values, known_value, short_name, stated_numbers
+from retrieval.query.typed_values import IDENTIFIER_WORDS, find_values, known_value, short_name
 from retrieval.retriever import DEPENDENCIES, Retriever
 from retrieval.snapshot.reader import Snapshot
 
 _MOST_ALTERNATIVES = 3
 _ANSWERED = 0.7  # two identifiers of one name may be those of two things. Chosen, not tuned.
-_NAME_CERTAINTY = 0.9  # that the one name in a request is what the one search of its plan looks for. Chosen, not tuned.
-_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_STARTS, _ENDS = frozenset({"start", "begin", "first"}), frozenset({"end", "last"})
 _GOAL, _STEP, _DONE, _HAVE, _REQUEST, _CONTEXT, _ASK = "goal", "step", "done", "have", "request", "context", "ask"
 
 
@@ -59,28 +54,17 @@ class _Known:
         return self.answered.get(Input(parameter).terms) if self.answered else None
 
     @cached_property
-    def stated(self) -> Mapping[str, str]:
-        return stated_numbers(self.request.query)
-
-    @cached_property
     def is_named(self) -> bool:
         return self.query is not None and has_proper_name(self.query, self.snapshot.fields["whole"].frequency)
 
     @cached_property
-    def given(self) -> GoalInputs | None:
+    def given(self) -> GivenInputs | None:
         """What the request gives of what a tool needs; None without one."""
-        return None if self.query is None else GoalInputs(self.query, named=self.is_named)
+        return None if self.query is None else GivenInputs(self.query, named=self.is_named)
 
     @cached_property
-    def values(self) -> GivenInputs:
-        if self.query is None:
-            return GivenInputs((), frozenset(), self.request.have)
-        text = self.query.text
-        return GivenInputs(given_values(text, self.query.values), named_nouns(text), self.request.have)
-
-    @cached_property
-    def name(self) -> str:
-        return "" if self.query is None else only_proper_name(self.query, self.snapshot.fields["whole"].frequency)
+    def values(self) -> Sequence[GivenValue]:
+        return () if self.query is None else given_values(self.query.text, self.query.values)
 
     def fits(self, tool: int) -> bool:
         """Whether a tool takes words where the request has a name, and none where it has none; so does one that needs identifiers."""
@@ -95,14 +79,8 @@ class _Known:
 
     def open_needs(self, goals: Sequence[int], tool: int) -> list[Need]:
         """The needs of a tool that nothing known meets."""
-        had = {**self.stated, **self.request.have}
-        needs = [
-            need
-            for need in self.needs_of(tool)
-            if self.done.isdisjoint(each.tool for each in need.suppliers)
-            and not (need.parameter and self.answers(need.parameter) is not None)
-            and not (need.parameter and known_value(had, need.parameter) is not None)
-        ]
+        unmet_needs = unmet(self.needs_of(tool), self.done, self.request.have)
+        needs = [need for need in unmet_needs if not need.parameter or self.answers(need.parameter) is None]
         needs.sort(key=lambda need: (not need.required, need.parameter, need.suppliers[0].position))
         if self.query is None or self.given is None:
             return [need for need in needs if need.required]
@@ -168,32 +146,12 @@ class _Steps:
             )
         return tuple(found)
 
-    @cached_property
-    def _resolvers(self) -> frozenset[int]:
-        """The step that turns words into an identifier, where the plan has one: a single name is meant for it."""
-        used = (choice.supplier for choice in self.made if choice.supplier)
-        found = frozenset(each.tool for each in used if each.predicate == RESOLVED_BY) - self.goals.keys()
-        return found if len(found) == 1 else frozenset()
-
-    def _given_days(self, facts: ToolFacts) -> dict[str, str]:
-        """What the days of the request fill for certain: the one day an input, or the two days a start and an end."""
-        values = () if self.known.query is None else self.known.query.values
-        days = sorted(value.text for value in values if value.kind == "date" and _ISO_DAY.fullmatch(value.text))
-        inputs = [each for each in facts.required if each.is_text and each.terms[-1:] in (("date",), ("day",))]
-        if len(inputs) != len(days) or len(inputs) not in (1, 2):
-            return {}
-        if len(inputs) == 2:
-            inputs.sort(key=lambda each: not _STARTS & set(each.terms))
-            if not (_STARTS & set(inputs[0].terms) and _ENDS & set(inputs[1].terms)):
-                return {}
-        return {each.name: day for each, day in zip(inputs, days, strict=True)}
-
     def _inputs(self, tool: int, needs: Sequence[Need]) -> Iterator[PlanInput]:
         """The inputs of a tool: in the order of its document, then the tools that only must go first."""
         facts = tool_facts(self.known.snapshot, tool)
         chosen = {choice.need.parameter: choice for choice in self.choices.choices.get(tool, ())}
         needed = {need.parameter: need for need in needs if need.parameter}
-        values = {**self._given_days(facts), **self.known.values.of(tool, facts)}
+        values = given_inputs(self.known.values, self.known.request.have, tool, facts)
         # An input of an optional object is not needed: ``filter.range.from`` where ``filter`` is optional.
         optional = tuple(each.name + end for each in facts.inputs if not each.required for end in (".", "[]."))
         wanted = {each.name for each in facts.required}  # of a required object its required fields
@@ -238,7 +196,7 @@ class _Steps:
         done = next((one for one in need.suppliers if one.tool in self.known.done), None) if need is not None else None
         if need is not None and done is not None:
             return self._from_tool(need, done, required)
-        said = values.get(each.name) or known_value(self.known.stated, each.name)
+        said = values.get(each.name)
         if said is not None and choice is None:
             return PlanInput(parameter=each.name, source=_REQUEST, confidence=1.0, value=said, required=required)
         if not required:
@@ -246,15 +204,10 @@ class _Steps:
         answered = self.known.answers(each.name)
         if answered is not None:
             return self._from_tool(need or Need(parameter=each.name, required=True, suppliers=()), answered, True)
-        in_words = (
-            need is not None
-            or (each.is_text and not each.is_opaque)
-            or self.known.values.may_give(each, values.values())
-        )
-        if self.known.query is not None and choice is None and in_words:
-            value = self.known.name if tool in self._resolvers and each.is_text and not each.enum else ""
-            certainty = _NAME_CERTAINTY if value else 0.0
-            return PlanInput(parameter=each.name, source=_REQUEST, value=value, confidence=certainty, required=True)
+        query, given = self.known.query, self.known.given
+        in_words = need is not None or not each.is_opaque
+        if choice is None and query is not None and given is not None and (in_words or given.loose((query,))):
+            return PlanInput(parameter=each.name, source=_REQUEST, required=True)  # the words may say it
         others = () if need is None else self._names(need.suppliers)
         return PlanInput(parameter=each.name, source=_ASK, required=True, alternatives=others)
 
@@ -279,7 +232,10 @@ class _Steps:
 _CACHED_TOOLS = 20_000
 _GOAL_RANKS, _GOAL_PROBABILITY = 10, 0.5
 _MOST_CERTAIN = 0.9999  # of a goal that nobody named: a rounded probability may be 1
-_COSTS = CallCosts()
+_UNFIT = (
+    5.0  # standard deviations that a supplier loses that takes words where the request has none, or none where it has
+)
+_ASKED = 4.0  # cost of an input that is asked for although a tool could give it
 
 
 class ToolPlanner:
@@ -291,8 +247,7 @@ class ToolPlanner:
         self._needs_of: NeedsOf = lru_cache(_CACHED_TOOLS)(partial(tool_needs, snapshot, predicates))
 
     def plan(self, request: PlanRequest, retriever: Retriever) -> ToolPlan:
-        """The cheapest plan (:class:`retrieval.completion.plan.CallCosts`) for the goals. ``retriever``: matches the
-        query and the needs of the request, if it has any."""
+        """The plan for the goals. ``retriever``: matches the query and the needs of the request, if it has any."""
         matched = retriever.retrieve(request.retrieval()) if request.is_matched else None
         snapshot = self._snapshot
         done, fallbacks = executed_tools(snapshot, request.done)
@@ -305,9 +260,7 @@ class ToolPlanner:
         goals = tuple(certainty)
         open_needs = lru_cache(None)(partial(known.open_needs, goals))
         standing = self._standing(matched)
-        choices = cheapest_choices(
-            goals, open_needs, _COSTS, lambda tool: _COSTS.of_call(standing(tool), fits=known.fits(tool))
-        )
+        choices = chosen_calls(goals, open_needs, lambda tool: standing(tool) - _UNFIT * (not known.fits(tool)))
         if matched is not None:
             request.retrieval().check("plan")
         steps = _Steps(known, certainty, choices)
@@ -315,7 +268,9 @@ class ToolPlanner:
         return ToolPlan(
             steps=made,
             open_inputs=steps.open_inputs(made),
-            cost=round(choices.cost, 6),
+            cost=len(choices.order)
+            - len(goals)
+            + _ASKED * sum(each.supplier is None and each.need.required for each in steps.made),
             snapshot_id=self._snapshot.id,
             answerable_probability=matched.answerable_probability if matched else None,
             unanswerable=matched is not None and matched.unanswerable,
@@ -372,5 +327,3 @@ class ToolPlanner:
                     yield f"{first} should go before {name(tool)}, and the plan has no place for it"
         if not goals:
             yield "no tool fits the request"
-        if not choices.is_cheapest:
-            yield f"the search ended after {_COSTS.tried:,} choices: a cheaper plan may exist"

@@ -429,7 +429,7 @@ class RankedTool(_message.Message):
     """The name by which a model calls it: the name in `schema_json`, also where no schema was asked for."""
     explanation: _builtins.str
     """One line for a person, at most 25 words: the words of the request that the tool's document also has, which value fills which input,
-    which tool to call first, and the required inputs that are still open. Empty unless `explain` or `explanation` was set.
+    which tool to call first, and the other required inputs. Empty unless `explain` or `explanation` was set.
     """
     effect: _builtins.str
     """What a call does, as far as the source says: `read` (changes nothing), `idempotent` (a second equal call changes nothing more) or
@@ -1901,11 +1901,7 @@ class PlanResponse(_message.Message):
     UNANSWERABLE_FIELD_NUMBER: _builtins.int
     NEED_RESULTS_FIELD_NUMBER: _builtins.int
     cost: _builtins.float
-    """What the plan costs, >= 0: 1 for each step that is no goal, less the better the request matches it, and 0.5 more where it
-    looks up by words and the request names nothing, or lists and the request names something; 0.5 for each input that is filled on
-    no document's word; for each input by a step also 0.3 times the negative logarithm of the confidence; 4 for each input to ask that a tool
-    of the catalogue could supply. No plan with at most 15 steps beside the goals costs less, unless `fallbacks` says so.
-    """
+    """What the plan costs, >= 0: 1 for each step that is no goal, and 4 for each required input to ask that a tool of the catalogue could supply."""
     snapshot_id: _builtins.str
     """Id of the snapshot that was used."""
     answerable_probability: _builtins.float

@@ -1,51 +1,54 @@
-"""Flat baselines: every tool of the catalogue is a candidate, ranked by its text; no graph.
+"""Flat baselines: tools ranked by their text; no graph.
 
-Preset ``bm25`` is BM25 alone, ``rrf`` the rankings by BM25 and by cosine under reciprocal rank fusion, ``fusion`` the embedded
-ranker (:class:`retrieval.ranking.fusion.FusionRanker`, with the baseline weights) over all tools, ``fusion-clauses`` a plain
-sum of three features with clause fusion: the strongest flat rival of ``default``, with nothing tuned.
+Preset ``bm25`` is BM25 alone, ``semantic`` the cosine alone, ``rrf`` both rankings under reciprocal rank fusion, ``fusion`` the
+embedded ranker (:class:`retrieval.ranking.fusion.FusionRanker`, with the baseline weights) over all tools, ``hybrid`` the paper's
+(section 5.3): the best ten of ``bm25`` and of ``semantic``, reranked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from egotools.values import Response
-from inference.encoder import Encoder, Floats1d
+from inference.encoder import Encoder
+from ontology.errors import ModelError
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.features import Compute, clause_scores, cosine_name, cosine_text, fuse_clauses, standardise
-from retrieval.ranking.fusion import FusionRanker
-from retrieval.ranking.ranking import Ranking
+from retrieval.ranking.features import cosine_text
+from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
+from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.response import respond
-from retrieval.retriever import PLAIN, RetrievalConfig
 from retrieval.snapshot.reader import Snapshot
 
 # Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
 # SIGIR 2009: the constant that they fixed in a pilot and kept.
 _RRF_K = 60
-# Chosen, not tuned: equal weights, half for the name, which is a part of the text. The weight of clause fusion is that of `default`
-# when the baseline was made; it stays as it is.
-_CLAUSE_FUSION_WEIGHTS = {"bm25": 1.0, "cosine_text": 1.0, "cosine_name": 0.5}
-_CLAUSE_FUSION = 3.0
-_WITH_CLAUSES = replace(PLAIN, query_decomposition=True)
+_TOP = 10  # the paper joins the top-10 of both
 
 
-def make_flat(snapshot: Snapshot, encoder: Encoder) -> list[FlatRetriever]:
-    """The flat baselines over one snapshot."""
+def make_flat(snapshot: Snapshot, encoder: Encoder, ranker: Ranker | None = None) -> list[FlatRetriever]:
+    """The flat baselines over one snapshot. ``ranker``: of ``hybrid``; None for the embedded fusion, which is also the
+    fallback where the ranker's model is down."""
+    fusion = FusionRanker()
+
+    def rerank(context: QueryContext) -> Ranking:
+        return rank_with_fallback(context, ranker or fusion, fusion)
+
     return [
         FlatRetriever(snapshot, None, rank_by_bm25, name="bm25"),
+        FlatRetriever(snapshot, encoder, rank_by_cosine, name="semantic"),
         FlatRetriever(snapshot, encoder, rank_by_rrf, name="rrf"),
-        FlatRetriever(snapshot, encoder, FusionRanker().rank, name="fusion"),
-        FlatRetriever(snapshot, encoder, rank_by_clauses, name="fusion-clauses", config=_WITH_CLAUSES),
+        FlatRetriever(snapshot, encoder, fusion.rank, name="fusion"),
+        FlatRetriever(snapshot, encoder, rerank, name="hybrid", top=_TOP),
     ]
 
 
 class FlatRetriever:
-    """Every allowed tool, ranked; tools whose features are all 0 are left out. ``encoder``: None where the ranking
-    needs no vectors."""
+    """Ranks every allowed tool; tools whose features are all 0 are left out. ``encoder``: None where the ranking needs
+    no vectors. ``top``: how many of the best by BM25 and by cosine are ranked; None for all tools."""
 
     def __init__(
         self,
@@ -54,19 +57,21 @@ class FlatRetriever:
         rank: Callable[[QueryContext], Ranking],
         *,
         name: str,
-        config: RetrievalConfig = PLAIN,
+        top: int | None = None,
     ) -> None:
         self.name = name
-        self._config = config
         self._snapshot = snapshot
         self._encoder = encoder
         self._rank = rank
+        self._top = top
 
     def retrieve(self, request: Request) -> Response:
-        """The best k of all tools that the request may see."""
-        context = QueryContext.begin(request, self._snapshot, self._encoder, self._config)
+        """The best k tools that the request may see."""
+        context = QueryContext.begin(request, self._snapshot, self._encoder)
         with context.stage("entry"):
             context.candidates = np.flatnonzero(self._snapshot.only_tools(context.allowed))
+            if self._top is not None:
+                context.candidates = _best_of_both(context, self._top)
         with context.stage("rank"):
             ranking = self._rank(context)
             matches = np.any([values != 0 for values in ranking.features.values()], axis=0)
@@ -76,14 +81,25 @@ class FlatRetriever:
 
 def rank_by_bm25(context: QueryContext) -> Ranking:
     """BM25 over a tool's whole text as one document: title, description and parameters; scores >= 0."""
-    features = _signals(context)
-    return Ranking(tools=context.candidates, scores=features["bm25"], features=features)
+    scores = context.snapshot.fields["whole"].scores_of(context.candidates, context.query.weights)
+    return Ranking(tools=context.candidates, scores=scores, features={"bm25": scores})
+
+
+def rank_by_cosine(context: QueryContext) -> Ranking:
+    """The cosine of title and description; a ModelError where the encoder is down."""
+    scores = cosine_text(context, context.query, context.candidates)
+    if scores is None:
+        raise ModelError(context.fallbacks[0], subject="semantic", remedy="Use the preset bm25")
+    return Ranking(tools=context.candidates, scores=scores, features={"cosine_text": scores})
 
 
 def rank_by_rrf(context: QueryContext) -> Ranking:
     """Reciprocal rank fusion of BM25 and of the cosine of title and description; scores from 0 to 2 / 61. Each of the
-    two ranks all candidates, ties by tool number; a tool with the value 0 is not in its ranking."""
-    tools, features = context.candidates, _signals(context, cosine_text=cosine_text)
+    two ranks all candidates, ties by tool number; a tool with the value 0 is not in its ranking. Without a vector BM25
+    alone."""
+    tools, features = context.candidates, dict(rank_by_bm25(context).features)
+    cosines = cosine_text(context, context.query, tools)
+    features |= {} if cosines is None else {"cosine_text": cosines}
     scores = np.zeros(len(tools), dtype=np.float32)
     for values in features.values():
         best = Ranking(tools=tools, scores=values, features={}).best(len(tools))
@@ -92,20 +108,9 @@ def rank_by_rrf(context: QueryContext) -> Ranking:
     return Ranking(tools=tools, scores=scores, features=features)
 
 
-def rank_by_clauses(context: QueryContext) -> Ranking:
-    """BM25 of the whole text, cosine, and half the cosine of the name, as z-scores added up; then clause fusion, as in ``default``."""
-    tools, features = context.candidates, _signals(context, cosine_text=cosine_text, cosine_name=cosine_name)
-    total = np.zeros(len(tools), dtype=np.float32)
-    for name, values in features.items():
-        total += _CLAUSE_FUSION_WEIGHTS[name] * standardise(values)
-    whole = standardise(total)
-    scores = whole + _CLAUSE_FUSION * fuse_clauses(clause_scores(context), whole) if len(tools) else whole
-    return Ranking(tools=tools, scores=scores, features=features)
-
-
-def _signals(context: QueryContext, **others: Compute) -> dict[str, Floats1d]:
-    """BM25 and, where they can be computed, other features of the whole request."""
-    query, tools = context.query, context.candidates
-    found = {name: compute(context, query, tools) for name, compute in others.items()}
-    bm25 = context.snapshot.fields["whole"].scores_of(tools, query.weights)
-    return {"bm25": bm25, **{name: values for name, values in found.items() if values is not None}}
+def _best_of_both(context: QueryContext, top: int) -> NDArray[np.int64]:
+    snapshot, query, allowed = context.snapshot, context.query, context.allowed
+    found = [snapshot.fields["whole"].best(query.weights, top, allowed=allowed)]
+    if query.vector_D is not None:
+        found.append(snapshot.vectors.nearest_tools(query.vector_D, top, allowed=allowed)[0])
+    return np.unique(np.concatenate(found))

@@ -9,7 +9,7 @@ takes one place.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
@@ -93,6 +93,16 @@ def resolved_by_own_profile(snapshot: Snapshot, tool: int, need: Need) -> Need:
     return replace(need, suppliers=suppliers, required=True)
 
 
+def unmet(needs: Sequence[Need], done: frozenset[int], have: Mapping[str, str]) -> list[Need]:
+    """The needs that no executed tool and no known value meets."""
+    return [
+        need
+        for need in needs
+        if done.isdisjoint(each.tool for each in need.suppliers)
+        and not (need.parameter and known_value(have, need.parameter) is not None)
+    ]
+
+
 def speaks_of_self(parts: Sequence[Clause]) -> bool:
     """Whether one of some clauses speaks in the first person."""
     return any(value.kind == SELF for part in parts for value in part.values)
@@ -100,27 +110,11 @@ def speaks_of_self(parts: Sequence[Clause]) -> bool:
 
 # A capitalised word with a small letter, in the middle of a sentence.
 _CAPITALISED = re.compile(r"(?<![\w.?!:)])(?<![.?!:)][ \n])(?!\A)[^\W\d_a-zß-ÿ][\w'’-]{0,40}")
-_RUN = re.compile(r"[^\W\d_a-zß-ÿ][\w'’-]{0,40}(?: [^\W\d_a-zß-ÿ][\w'’-]{0,40}){0,7}")
-_POSSESSIVE = re.compile(r"['’]s?$")
 _MAX_WORDS = 200  # capitalised words that are looked at. Chosen, not tuned
 
 
 def has_proper_name(query: Query, frequency: Callable[[str], int]) -> bool:
     """Whether a request has a capitalised word that no tool has, outside its dates and identifiers; or a quoted text."""
-    return next(_proper_words(query, frequency), None) is not None
-
-
-def only_proper_name(query: Query, frequency: Callable[[str], int]) -> str:
-    """The one proper name of a request, all capitalised words in a row (``Humber Fasteners Ltd``). Empty where it has
-    none or several, and where a name begins a sentence: its first word may be a verb."""
-    places = list(_proper_words(query, frequency))
-    runs = [run for run in _RUN.finditer(query.text) if any(run.start() <= at < run.end() for at in places)]
-    begun = any(query.text[: run.start()].rstrip()[-1:] in ("", ".", "?", "!", ":") for run in runs)
-    names = {_POSSESSIVE.sub("", run[0]) for run in runs}
-    return names.pop() if len(names) == 1 and not begun else ""
-
-
-def _proper_words(query: Query, frequency: Callable[[str], int]) -> Iterator[int]:
     taken = [(value.start, value.end) for value in query.values if value.kind != "quoted"]
     for match in islice(_CAPITALISED.finditer(query.text), _MAX_WORDS):
         word = match[0]
@@ -128,7 +122,8 @@ def _proper_words(query: Query, frequency: Callable[[str], int]) -> Iterator[int
             continue
         found = terms(word)
         if found and not any(map(frequency, found)):
-            yield match.start()
+            return True
+    return False
 
 
 _CACHED_TOOLS = 20_000  # tools whose needs are kept in memory, about 1 KiB each
@@ -200,13 +195,8 @@ class Completion:
         of_self = self._own_profiles and speaks_of_self(parts)
 
         def find() -> list[Need]:
-            have, allowed = context.request.have, context.allowed
-            needs = [
-                need
-                for need in self._needs_of(tool)
-                if context.done.isdisjoint(each.tool for each in need.suppliers)
-                and not (need.parameter and known_value(have, need.parameter) is not None)
-            ]
+            allowed = context.allowed
+            needs = unmet(self._needs_of(tool), context.done, context.request.have)
             if of_self:
                 needs = [resolved_by_own_profile(context.snapshot, tool, need) for need in needs]
             needs = given.open_needs(tool, needs, parts)

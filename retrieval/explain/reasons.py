@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from egotools.values import EntryMatch, ParameterBinding, Reasons, TraversedEdge
 from ontology.tool import CONTEXT_PARAMETERS
@@ -13,6 +12,7 @@ from ontology.tool_graph import OVERLAY
 from retrieval.explain.tool_facts import tool_facts
 from retrieval.index.bm25 import name_key
 from retrieval.query.context import EntryNode, QueryContext
+from retrieval.snapshot.graph_views import supplier_edges
 from retrieval.snapshot.reader import Snapshot
 
 _MAX_ENTRIES = 8
@@ -30,7 +30,9 @@ def explain(
 ) -> Reasons:
     """Why a tool was returned: at most eight entry nodes and the twelve most specific edges between them and the tool."""
     snapshot = context.snapshot
-    edges, others = _edges_at(snapshot, tool)
+    adjacency = snapshot.adjacency
+    edges = np.concatenate((adjacency.out_edges(tool), adjacency.in_edges_of(tool))).astype(np.int64)
+    others = adjacency.neighbours(tool).astype(np.int64)  # the other end of each
     connecting = np.isin(others, [entry.node for entry in context.entries]) & (others != tool)
     edges, others = edges[connecting], others[connecting]
     connected = {*map(int, others), tool}
@@ -94,21 +96,16 @@ def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) 
 
 def _bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> Iterator[ParameterBinding]:
     """The edges by which returned tools supply inputs of a tool."""
-    adjacency = snapshot.adjacency
-    edges, others = _edges_at(snapshot, tool)
-    among = np.isin(others, [one for one in returned if one != tool])
-    for edge, other in zip(map(int, edges[among]), map(int, others[among]), strict=True):
-        predicate = snapshot.predicates[adjacency.predicates[edge]]
-        # An edge "supplies" points to the tool whose input is filled; the other two point away from it.
-        fills = adjacency.tail(edge) == tool if predicate == "supplies" else adjacency.head(edge) == tool
-        if predicate in ("supplies", "resolved_by", "depends_on") and fills:
+    among = {*returned}
+    for edge, supplier, predicate in supplier_edges(snapshot, tool):
+        if supplier in among:
             record = snapshot.edges[edge]
             yield ParameterBinding(
                 parameter=record.parameter,
-                supplier=snapshot.tool_id(other),
+                supplier=snapshot.tool_id(supplier),
                 output=record.output,
                 kind=predicate,
-                confidence=round(float(adjacency.confidences[edge]), 6),
+                confidence=round(float(snapshot.adjacency.confidences[edge]), 6),
                 origin=_declared_at(snapshot, edge),
             )
 
@@ -118,10 +115,3 @@ def _declared_at(snapshot: Snapshot, edge: int) -> str:
     if snapshot.manifest.overlays is None:  # then no record need be read
         return ""
     return next((place.field for place in snapshot.edges[edge].provenance if place.extractor == OVERLAY), "")
-
-
-def _edges_at(snapshot: Snapshot, node: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The edges at a node, outgoing then incoming, and the node at the other end of each."""
-    adjacency = snapshot.adjacency
-    edges = np.concatenate((adjacency.out_edges(node), adjacency.in_edges_of(node)))
-    return edges.astype(np.int64), adjacency.neighbours(node).astype(np.int64)

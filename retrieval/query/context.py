@@ -48,25 +48,9 @@ class SupportingTool:
 _MOST_NAMES = 20  # of one request
 _LOOKED_AT = 16  # tools that are compared with a name: those whose names fit its words best
 
-_NAME = re.compile(
-    r"(?<!`)`(?P<code>[^`\n]{1,200})`(?!`)|(?<!\w)[\"'“‘](?P<quoted>[^\"'“”‘’\n]{1,200})[\"'”’](?!\w)|(?P<plain>\w[\w./:#-]{0,198}\w)"
-)
+_NAME = re.compile(r"(?<!`)`(?P<code>[^`\n]{1,200})`(?!`)|(?P<plain>\w[\w./:#-]{0,198}\w)")
 _CALL = re.compile(r"\(.{0,200}\)\Z")
 _IN_PIECES = re.compile(r"[a-z\d][A-Z]|\w[_./:#]+\w|\w-\w")
-_ENGLISH = re.compile(  # a hyphen alone makes no name: check-in, e-mail, follow-up
-    r"(?:\w-\w+|\w+-(?:up|in|out|on|off|over|down|back|by|to|through|free|only|based))\Z", re.IGNORECASE
-)
-_KINDS = r"(?:tool|function|operation|endpoint|method|command)"
-_BEFORE_NAME = re.compile(rf"\b(?:{_KINDS}|call|use|run|invoke)(?:\s+(?:the|named|called))?\s*\Z", re.IGNORECASE)
-_AFTER_NAME = re.compile(rf"\s*{_KINDS}\b", re.IGNORECASE)
-_RULED_OUT = re.compile(
-    r"(?:\b(?:not|without|avoid|never|except|excluding|instead of|rather than|other than)|n[o'’]t)(?!\s+only\b)"
-    rf"(?:\s+(?:use|using|call|calling|run|running|invoke|with|by|via|through|the|a|any|{_KINDS}))*\s*[`\"'“‘]?\Z",
-    re.IGNORECASE,
-)
-_ALSO_RULED_OUT = re.compile(
-    r"[`\"'”’]?\s*(?:,\s*)?(?:or|nor)\s+(?:the\s+)?[`\"'“‘]?\Z|[`\"'”’]?,\s*[`\"'“‘]?\Z", re.IGNORECASE
-)
 _DIGEST = re.compile(r"_([0-9a-f]{6})\Z")
 
 
@@ -81,21 +65,12 @@ def named_tools(snapshot: Snapshot, text: str, allowed: NDArray[np.bool_] | None
 
 
 def tool_names(text: str) -> tuple[str, ...]:
-    """Return what is written as a name of a tool in a request, in its order, without repeats and without what is ruled out."""
+    """Return what is written as a name of a tool in a request, between backticks or in one piece (``create_issue``), in
+    its order, without repeats."""
     names: dict[str, None] = {}
-    ruled_out_to = -1
     for match in _NAME.finditer(text):
-        before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 20]
         name = _CALL.sub("", match[str(match.lastgroup)]).strip()
-        is_code = match.lastgroup == "code"
-        in_pieces = _IN_PIECES.search(name) and not _ENGLISH.match(name)
-        told = match.lastgroup == "quoted" and (_BEFORE_NAME.search(before) or _AFTER_NAME.match(after))
-        if not name or not (is_code or in_pieces or told):
-            continue
-        also = 0 <= ruled_out_to and _ALSO_RULED_OUT.fullmatch(text[ruled_out_to : match.start()])
-        if also or _RULED_OUT.search(before):
-            ruled_out_to = match.end()
-        else:
+        if name and (match["code"] or _IN_PIECES.search(name)):
             names[name] = None
         if len(names) == _MOST_NAMES:
             break

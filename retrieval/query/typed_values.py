@@ -198,22 +198,6 @@ def _token_patterns() -> dict[str, re.Pattern[str]]:
     }
 
 
-_STATED = re.compile(
-    r"\b([^\W\d_]{2,40})\s{1,3}(?:with\s{1,3})?(?:the\s{1,3}|an?\s{1,3})?(?:id|number|no\.|nr\.?|#)\s{0,3}(?:is\s{1,3}|of\s{1,3}|[=:#]\s{0,3})?"
-    r"['\"]?(\d{1,4})\b(?![.:/-]\d)",
-    re.IGNORECASE,
-)
-_MOST = 20
-
-
-def stated_numbers(text: str) -> dict[str, str]:
-    """The noun → its number, as :attr:`retrieval.query.request.Request.have` would say it; of a repeated noun the first."""
-    found: dict[str, str] = {}
-    for match in islice(_STATED.finditer(text), _MOST):
-        found.setdefault(match[1].lower(), match[2])
-    return found
-
-
 # Index terms that say that an input identifies something, and not what. Chosen, not tuned.
 IDENTIFIER_WORDS = frozenset("id identifier uuid guid arn key name number no code slug handle login".split())
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from ontology.errors import InvalidArgumentError, SnapshotCorruptError, SnapshotVersionError
+from ontology.errors import InvalidArgumentError, SnapshotVersionError
 from retrieval.ranking.features import FEATURES, TEXT_FEATURES
-from retrieval.snapshot.manifest import MANIFEST, RankingSection
+from retrieval.snapshot.manifest import MANIFEST, MAX_WEIGHT, RankingSection
 from retrieval.snapshot.reader import Snapshot
 
 BASELINE_FUSION = "fusion.v1"  # the embedded ranker of the baselines
@@ -22,7 +22,6 @@ _SHIPPED: Mapping[str, float] = {
     "system_coherence": 0.7,
     "resolver_margin": 0.5,
 }
-_MAX = 1_000.0
 
 
 class RankingWeights(Mapping[str, float]):
@@ -44,8 +43,8 @@ class RankingWeights(Mapping[str, float]):
             if name not in _SHIPPED:
                 problem = f"there is no weight of that name; known: {', '.join(_SHIPPED)}"
                 raise InvalidArgumentError(problem, subject=name)
-            if not math.isfinite(value) or not 0 <= value <= _MAX:
-                problem = f"a weight is a number from 0 to {_MAX:,.0f}, not {value!r}"
+            if not math.isfinite(value) or not 0 <= value <= MAX_WEIGHT:
+                problem = f"a weight is a number from 0 to {MAX_WEIGHT:,.0f}, not {value!r}"
                 raise InvalidArgumentError(problem, subject=f"weight {name}")
         self._values = {name: float(weights.get(name, value)) for name, value in _SHIPPED.items()}
         if not any(self[name] for name in TEXT_FEATURES):
@@ -98,7 +97,6 @@ def weights_of(snapshot: Snapshot) -> RankingWeights:
     has weight 0: the weights were tuned without it.
 
     :raises SnapshotVersionError: when they are of a ranker, or have a weight, that this egotools does not know.
-    :raises SnapshotCorruptError: when one is out of range, or one that is of no feature is missing.
     """
     section = snapshot.manifest.ranking
     if section is None:
@@ -110,15 +108,4 @@ def weights_of(snapshot: Snapshot) -> RankingWeights:
         problem = f"the snapshot is ranked by {of}; this egotools knows {FUSION!r} with {', '.join(SHIPPED)}"
         remedy = "Serve it with the egotools that wrote it, or publish an older snapshot"
         raise SnapshotVersionError(problem, subject=subject, remedy=remedy)
-    weights = {**{feature.name: 0.0 for feature in FEATURES}, **section.weights}
-    problem = next((f"{name!r} is missing" for name in SHIPPED if name not in weights), "")
-    if not problem:
-        try:
-            return RankingWeights(**weights)
-        except InvalidArgumentError as error:
-            problem = str(error)
-    problem, remedy = (
-        f"the ranking weights cannot be read: {problem.rstrip('.')}",
-        "Build again, or publish an older snapshot",
-    )
-    raise SnapshotCorruptError(problem, subject=subject, remedy=remedy)
+    return RankingWeights(**{**{feature.name: 0.0 for feature in FEATURES}, **section.weights})

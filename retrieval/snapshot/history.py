@@ -24,7 +24,6 @@ from retrieval.snapshot.publish import (
     publish_again,
     publishing,
     readable,
-    remove_pointers,
     remove_unfinished,
     unless_served,
 )
@@ -73,23 +72,23 @@ def rollback_target(store: Path) -> str:
     """
     with readable(store):
         current = named_id(store)
-    # Id → what was published before its last publication and not taken back, latest first.
-    lines: dict[str, tuple[str, ...]] = {}
     entries = history(store)
-    for entry in entries:
-        before = (entry.previous_id, *lines.get(entry.previous_id, ()))
-        taken_back = entry.action == "rollback" and entry.snapshot_id in before
-        lines[entry.snapshot_id] = before[before.index(entry.snapshot_id) + 1 :] if taken_back else before
     if not entries and not current:
         raise no_snapshot(store)
-    there = _ids(store) - {current}
-    found = next((each for each in lines.get(current, ()) if each in there), "")
-    if not found:
-        untold = f"the history does not tell what was published before {current}"
-        problem = "no earlier snapshot was published here" if current in lines or not current else untold
-        remedy = f"Name a snapshot, or build one; {_list_command(store)} lists them"
-        raise NotFoundError(problem, subject=str(store), remedy=remedy)
-    return found
+    there, at, end = _ids(store) - {current}, current, len(entries)
+    while at:  # to what each publication replaced; a way back is none
+        places = [place for place in range(end) if entries[place].snapshot_id == at]
+        places = [place for place in places if entries[place].action == "publish"] or places
+        if not places:
+            break
+        end = places[-1]
+        at = entries[end].previous_id
+        if at in there:
+            return at
+    untold = f"the history does not tell what was published before {current}"
+    problem = "no earlier snapshot was published here" if not at else untold
+    remedy = f"Name a snapshot, or build one; {_list_command(store)} lists them"
+    raise NotFoundError(problem, subject=str(store), remedy=remedy)
 
 
 def _list_command(store: Path) -> str:
@@ -172,7 +171,8 @@ def collect(store: Path, keep: int) -> Collected:
         return Collected()
     remedy = "Check permissions, and collect again. The published snapshot is unchanged"
     with disk_errors(store, remedy=remedy), publishing(store):
-        _remove_litter(store)
+        remove_unfinished(store)
+        _finish_removals(store)
         return _remove_old(store, keep) if keep else Collected()
 
 
@@ -182,19 +182,6 @@ def collect_after(store: Path, keep: int) -> None:
         collect(store, keep)
     except EgotoolsError as error:
         _LOG.warning("old snapshots were not removed: %s", error)
-
-
-def tidy(store: Path) -> None:
-    """Remove what killed publications and collections left, at the start of a server. A store without such is not
-    written to; where this fails, it is only logged. What belongs to a build that lives stays."""
-    litter = (".building-*", ".CURRENT.*", f"{SNAPSHOTS}/{_ASIDE}*")
-    try:
-        with disk_errors(store):
-            if any(any(store.glob(pattern)) for pattern in litter) and (store / SNAPSHOTS).is_dir():
-                with publishing(store, wait_s=0.0):  # who publishes at this moment removes it as well
-                    _remove_litter(store)
-    except EgotoolsError as error:
-        _LOG.warning("what killed processes left was not removed: %s", error)
 
 
 def _remove_old(store: Path, keep: int) -> Collected:
@@ -227,13 +214,6 @@ def _remove_old(store: Path, keep: int) -> Collected:
         in_use=tuple(in_use),
         bytes=sum(each.bytes for each in removed),
     )
-
-
-def _remove_litter(store: Path) -> None:
-    """Remove what dead processes left; the caller holds the store's lock."""
-    remove_unfinished(store)
-    remove_pointers(store)
-    _finish_removals(store)
 
 
 def _finish_removals(store: Path) -> None:

@@ -19,7 +19,6 @@ from retrieval.snapshot.signing import (
     TrustedKeys,
     check_signature,
     is_signature,
-    is_unfinished_signature,
     load_trusted_keys,
     regular_file,
 )
@@ -32,8 +31,8 @@ NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 _MAX_NAME_BYTES, _MAX_PROBLEM = 255, 300
+MAX_WEIGHT = 1_000.0  # of the ranking
 _REMEDY = "Build again, or publish an older snapshot"
-_DELETED_BUT_OPEN = ".nfs"  # what a network file system makes of a deleted file that is still read
 
 
 def _plain_name(name: str) -> str:
@@ -82,7 +81,7 @@ class RankingSection(_Section):
     """The snapshot's own ranking weights, by name, and the ranker that they belong to."""
 
     ranker: str
-    weights: dict[str, float]
+    weights: dict[str, Annotated[float, Field(ge=0, le=MAX_WEIGHT)]]
 
 
 class OverlayInfo(_Section):
@@ -245,7 +244,7 @@ def verify_listing(folder: Path, manifest: Manifest) -> None:
             found = {
                 entry.name: entry.stat(follow_symlinks=False).st_size if entry.is_file(follow_symlinks=False) else -1
                 for entry in entries
-                if not entry.name.startswith(_DELETED_BUT_OPEN)
+                if not entry.name.startswith(".")  # unfinished signatures, and deleted files that are still read
             }
     except OSError as error:
         raise _differs(folder, f"the snapshot cannot be read: {error.strerror}") from error
@@ -258,7 +257,7 @@ def verify_listing(folder: Path, manifest: Manifest) -> None:
         if size != info.bytes:
             raise _differs(folder / name, f"the file has {size} bytes, not {info.bytes}")
     for name in sorted(found.keys() - manifest.files.keys() - {MANIFEST}):
-        if not is_signature(name) and not is_unfinished_signature(name):
+        if not is_signature(name):
             raise _differs(folder / name, "the manifest does not list this file", f"Remove it. {_REMEDY}")
 
 

@@ -6,7 +6,7 @@ A store is a folder::
     history.jsonl           the publications, a line each
     snapshots/<id>/         immutable snapshots, each locked (flock, shared) by whoever serves it
     .building-<n>/          staging folder of a build, locked by it; the next build removes those of dead processes
-    .CURRENT.<pid>          the next ``CURRENT`` while it is written; the next publication removes those of dead processes
+    .CURRENT.<pid>          the next ``CURRENT`` while it is written; the next build removes those of dead processes
     .lock                   locked by the process that publishes
 
 At every moment ``CURRENT`` names a complete snapshot or does not exist. The operating system frees a lock when its holder dies, also in
@@ -131,21 +131,18 @@ def staging_folder(store: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(store: Path) -> None:
-    """Remove the staging folders of dead builds. The caller holds the store's lock."""
-    for folder in store.glob(f"{_STAGING}*"):
+    """Remove what dead processes left: staging folders, and what was to be the next ``CURRENT``. The caller holds the
+    store's lock."""
+    for folder in (
+        *store.glob(f"{_STAGING}*"),
+        *store.glob(f".{_CURRENT}.*"),
+    ):  # as ontology.files.replacing names them
         if folder.is_symlink() or not folder.is_dir():
             folder.unlink(missing_ok=True)
             continue
         with unless_served(folder) as is_free:
             if is_free:
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def remove_pointers(store: Path) -> None:
-    """Remove what killed processes meant to be the next ``CURRENT``. The caller holds the store's lock, so none has a living writer."""
-    for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
-        if file.suffix[1:].isdigit():
-            file.unlink(missing_ok=True)
 
 
 _Action: TypeAlias = Literal["publish", "rollback"]
@@ -324,7 +321,6 @@ def _move_in(folder: Path, target: Path) -> None:
 
 def _name_current(store: Path, snapshot_id: str, action: _Action, actor: str) -> Publication | None:
     """Log the publication, then replace ``CURRENT``, which is as before when anything fails."""
-    remove_pointers(store)
     before = named_id(store)
     if before == snapshot_id:
         flush_to_disk(store)

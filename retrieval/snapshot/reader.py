@@ -85,9 +85,6 @@ class EdgeRecord:
 
 # What a record of an edge has where it is not empty.
 EDGE_DETAILS = ("evidence_count", "parameter", "output", "entity", "field")
-# What a snapshot keeps that follows from its edges.
-DERIVED = ("tool_degrees", "tool_systems", "system_count", "identified")
-
 _MASKS = 16
 
 
@@ -175,13 +172,9 @@ class Snapshot:
         tool_id, find_tool = tool_functions(self._node_keys, self._keys)
         self.filters = FilterIndex(folder, size, tool_id, find_tool)
         self._mask = _kept_masks(self.filters, self.adjacency)
-        section, dimensions = manifest.learned, manifest.encoder.dimensions
         self.learned: PastRequests | None = None
-        if section is not None:
-            reporters, weight = section.min_reporters, section.weight
-            self.learned = read_past_requests(
-                folder, tool_count=size, dimensions=dimensions, min_reporters=reporters, weight=weight
-            )
+        if (section := manifest.learned) is not None:
+            self.learned = read_past_requests(folder, min_reporters=section.min_reporters, weight=section.weight)
 
     def release(self) -> None:
         """Let the folder be collected from now on, before this object is; twice is harmless. What is open stays readable."""
@@ -273,18 +266,21 @@ class Snapshot:
         hidden = [number for number, name in enumerate(self.predicates) if name in predicates]
         kept = np.flatnonzero(~np.isin(self.adjacency.predicates, hidden))
         view = copy.copy(self)
+        vars(view).clear()
+        vars(view).update(self.stored())
         view.edges = self.edges.subset(kept)
         view.adjacency = self.adjacency.subset(kept)
         view._mask = _kept_masks(self.filters, view.adjacency)
-        for cached in DERIVED:
-            vars(view).pop(cached, None)
         return view
 
-    def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """Return the allowed tools in the 1-hop ego graph of a node, the node included: distinct, ascending, int64."""
-        around = np.append(self.adjacency.neighbours(node), node)
-        tools = np.unique(around[around < self.tool_count]).astype(np.int64)
-        return tools if allowed is None else tools[allowed[tools]]
+    def stored(self) -> dict[str, Any]:
+        """The attributes but for what was computed of them, which another view of the snapshot computes for itself."""
+        kind = type(self)
+        return {
+            name: each
+            for name, each in vars(self).items()
+            if not isinstance(getattr(kind, name, None), cached_property)
+        }
 
     def idf(self, node: int) -> float:
         """Return the inverse document frequency of a node, > 0: ``ln(1 + tools / (1 + edges to tools))``."""

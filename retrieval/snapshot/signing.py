@@ -20,7 +20,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ontology.errors import InvalidArgumentError, SnapshotSignatureError, StorageError
+from ontology.errors import InvalidArgumentError, SnapshotSignatureError
 from ontology.files import flush_to_disk, replacing
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _SIGNING_KEY, _TRUSTED_KEYS = "EGOTOOLS_SIGNING_KEY", "EGOTOOLS_TRUSTED_KEYS"
 TrustedKeys = Mapping[str, "Ed25519PublicKey"]  # Key id → public key
 _DOMAIN = b"egotools snapshot manifest v1\n"
 _NAME = re.compile(r"manifest\.[0-9a-f]{16}\.sig")
-_UNFINISHED = re.compile(r"\.manifest\.[0-9a-f]{16}\.sig\.[0-9]+")  # as ontology.files.replacing names it
 _PEM = re.compile(rb"-----BEGIN [A-Z ]+-----.*?-----END [A-Z ]+-----", re.DOTALL)
 _MAX_KEY_FILE = 64 * 1024
 
@@ -51,43 +50,8 @@ def is_signature(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def is_unfinished_signature(name: str) -> bool:
-    """Whether a file of a snapshot is a signature that is being written, or that a killed process did not finish."""
-    return _UNFINISHED.fullmatch(name) is not None
-
-
 def _key_id(key: Ed25519PublicKey) -> str:
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:16]
-
-
-def create_key(path: Path) -> tuple[Path, str]:
-    """Write a new private key, which only its owner may read, and its public key as ``PATH.pub``; return that and the key id.
-
-    :raises StorageError: when one of the files exists, or cannot be written.
-    """
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-
-    key = Ed25519PrivateKey.generate()
-    public = path.with_name(f"{path.name}.pub")
-    text = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    _write_new(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), mode=0o600)
-    _write_new(public, text, mode=0o644)
-    return public, _key_id(key.public_key())
-
-
-def _write_new(path: Path, content: bytes, *, mode: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-    except FileExistsError as error:
-        remedy = "Choose another name for the new key"
-        raise StorageError("there is a file of this name already", subject=str(path), remedy=remedy) from error
-    except OSError as error:
-        raise StorageError(f"cannot be written: {error.strerror or error}", subject=str(path)) from error
 
 
 def signing_key_file() -> Path | None:
@@ -147,7 +111,9 @@ def _key(file: Path, pem: bytes, load: Callable[[bytes], Any], wanted: Any, kind
 
 
 def _no_key(path: Path, problem: str) -> InvalidArgumentError:
-    return InvalidArgumentError(problem, subject=str(path), remedy="Create a key with: egotools admin keys create FILE")
+    return InvalidArgumentError(
+        problem, subject=str(path), remedy="Make a key with: openssl genpkey -algorithm ed25519 -out FILE"
+    )
 
 
 def sign_snapshot(folder: Path, key: Ed25519PrivateKey) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from retrieval.index.records import refuse_invalid
 from retrieval.snapshot.reader import Snapshot
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True)
+class Change:
     """One difference: its place (``inputs.order_id.type``), the JSON value before, and the value now; None where there is none."""
 
     field: str
@@ -53,18 +54,20 @@ def _by_name(value: Any) -> Any:
 
 
 _NOT_SETTINGS = ("files", "counts", "format_version")
-_FLAT = {"parameters": "inputs", "returns": "outputs"}
-_SCHEMAS = {"input_schema": "inputs", "output_schema": "outputs"}
+_FLAT = {"parameters": "inputs", "returns": "outputs"}  # as tools' documents name them, and as people do
+_REPEATING = ("input_schema", "output_schema", "call")  # what repeats much of inputs and outputs
 
 
-class ToolChange(NamedTuple):
+@dataclass(frozen=True)
+class ToolChange:
     """A tool whose document changed, and what in it."""
 
     id: str
     changes: tuple[Change, ...]
 
 
-class ToolEdge(NamedTuple):
+@dataclass(frozen=True, order=True)
+class ToolEdge:
     """An edge between two tools; ``parameter`` and ``output`` are empty where it is not about values."""
 
     head: str
@@ -84,14 +87,6 @@ class ToolDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntityChanges:
-    """Canonical names of one entity type, sorted."""
-
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotDiff:
     """The difference between two snapshots.
 
@@ -100,7 +95,6 @@ class SnapshotDiff:
     :param settings: changes in the manifest: encoder, extractor, ontology, abbreviations, weights, sources.
     :param counts: changed numbers of nodes by type and of edges by predicate.
     :param edges_added: edges between tools, sorted.
-    :param entities: by entity type; only types with a change.
     """
 
     old: str
@@ -110,7 +104,6 @@ class SnapshotDiff:
     tools: ToolDiff
     edges_added: tuple[ToolEdge, ...]
     edges_removed: tuple[ToolEdge, ...]
-    entities: Mapping[str, EntityChanges]
 
     @property
     def same(self) -> bool:
@@ -119,17 +112,7 @@ class SnapshotDiff:
 
     def to_json(self) -> dict[str, Any]:
         """Return the difference as JSON values."""
-        return {"old": self.old, "new": self.new, "same": self.same, **_plain(self)}
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, tuple):
-        named = getattr(value, "_fields", ())
-        parts = [_plain(each) for each in value]
-        return dict(zip(named, parts, strict=True)) if named else parts
-    return {key: _plain(each) for key, each in value.items()} if isinstance(value, Mapping) else value
+        return {"same": self.same, **asdict(self)}
 
 
 def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
@@ -139,7 +122,7 @@ def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     """
     with refuse_invalid(f"{old.folder} or {new.folder}"):
         rows = _differing_tools(old, new)
-        changes = [ToolChange(id_, tuple(_row_changes(*row))) for id_, row in sorted(rows.items()) if all(row)]
+        changed = (ToolChange(id_, tuple(_row_changes(*row))) for id_, row in sorted(rows.items()) if all(row))
         contents = old.manifest.content(), new.manifest.content()
         was, now = ({key: each[key] for key in each if key not in _NOT_SETTINGS} for each in contents)
         before, after = _tool_edges(old), _tool_edges(new)
@@ -151,11 +134,10 @@ def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
             tools=ToolDiff(
                 added=tuple(sorted(id_ for id_, (before_, _) in rows.items() if before_ is None)),
                 removed=tuple(sorted(id_ for id_, (_, after_) in rows.items() if after_ is None)),
-                changed=tuple(tool for tool in changes if tool.changes),
+                changed=tuple(changed),
             ),
             edges_added=tuple(sorted(after - before)),
             edges_removed=tuple(sorted(before - after)),
-            entities=_entity_changes(old, new),
         )
 
 
@@ -172,29 +154,10 @@ def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, tuple[Any, Any]]
     return rows | {id_: (old.tools.json_object(number), None) for id_, number in at.items()}
 
 
-def _row_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
-    """Yield what changed in a tool, each once: schemas, the call and the metadata repeat some of inputs and outputs. A
-    schema is compared only where the inputs or outputs that it describes are the same."""
-    flat = list(json_changes(_without_schemas(before), _without_schemas(after)))
-    told = {change.field for change in flat}
-    for change in flat:
-        if change.field.replace("call.arguments.", "inputs.", 1) not in told - {change.field}:
-            yield change
-    groups = {field.partition(".")[0].partition(" ")[0] for field in told}
-    for key, flat_fields in _SCHEMAS.items():
-        if flat_fields not in groups:
-            yield from json_changes(before.get(key, {}), after.get(key, {}), key)
-
-
-def _without_schemas(row: Mapping[str, Any]) -> dict[str, Any]:
-    empty: dict[str, Any] = {name: [] for name in _FLAT.values()}
-    fields = {**empty, **{_FLAT.get(key, key): value for key, value in row.items() if key not in _SCHEMAS}}
-    fields["depends_on"] = {
-        f"{one['tool']} {one.get('parameter', '')}".strip(): one for one in row.get("depends_on", ())
-    }
-    repeated = ("method", "path") if row.get("call") else ()
-    fields["metadata"] = {key: value for key, value in row.get("metadata", {}).items() if key not in repeated}
-    return fields
+def _row_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    """What changed in a tool; in its schemas and its call only where nothing else did, which they repeat."""
+    was, now = ({_FLAT.get(key, key): each[key] for key in each if key not in _REPEATING} for each in (before, after))
+    return [*json_changes(was, now)] or [*json_changes(before, after)]
 
 
 def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
@@ -207,20 +170,3 @@ def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
         predicate = snapshot.predicates[adjacency.predicates[number]]
         edges.add(ToolEdge(head, predicate, tail, row.get("parameter", ""), row.get("output", "")))
     return edges
-
-
-def _entity_changes(old: Snapshot, new: Snapshot) -> dict[str, EntityChanges]:
-    """What changed in the nodes that are no tools, by type."""
-    before, after = (
-        {snapshot.node_key(number) for number in range(snapshot.tool_count, len(snapshot.nodes))}
-        for snapshot in (old, new)
-    )
-    found: dict[str, tuple[list[str], list[str]]] = {}
-    for place, keys in enumerate((after - before, before - after)):
-        for key in keys:
-            kind, _, name = key.partition(":")
-            found.setdefault(kind, ([], []))[place].append(name)
-    return {
-        kind: EntityChanges(added=tuple(sorted(added)), removed=tuple(sorted(removed)))
-        for kind, (added, removed) in sorted(found.items())
-    }

@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from inference.encoder import Floats1d
 from ontology.tool import Tool
-from retrieval.snapshot.reader import DERIVED, EdgeRecord, NodeRecord, Snapshot, tool_functions
-
-_CACHED = (*DERIVED, "boosts", "own_profiles")
+from retrieval.snapshot.reader import EdgeRecord, NodeRecord, Snapshot, tool_functions
 
 
 class VisibleSnapshots:
@@ -64,7 +62,7 @@ class VisibleSnapshot(Snapshot):
     immutable. ``nodes``: the visible nodes, bool [nodes]. ``edges``: numbers of the visible edges, ascending, int64."""
 
     def __init__(self, whole: Snapshot, nodes: NDArray[np.bool_], edges: NDArray[np.int64]) -> None:
-        vars(self).update({name: value for name, value in vars(whole).items() if name not in _CACHED})
+        vars(self).update(whole.stored())
         self._whole = whole
         self._visible = nodes
         self._tools = tools = nodes[: whole.tool_count]

@@ -199,24 +199,6 @@ def _record(store: Path) -> TrustRecord:
     return read_record(store)
 
 
-_keys = group("Keys that sign snapshots.")
-admin_app.add_typer(_keys, name="keys")
-
-
-@command(_keys, "create")
-def create_key(
-    file: Annotated[Path, Argument(help="New private key. The public key is written to FILE.pub.")],
-    as_json: Json = False,
-) -> None:
-    """Create an Ed25519 key: build with --signing-key FILE, serve with EGOTOOLS_TRUSTED_KEYS=FILE.pub."""
-    from retrieval.snapshot.signing import create_key as create
-
-    public, key_id = create(file)
-    if as_json:
-        return print_json({"private_key": str(file), "public_key": str(public), "key_id": key_id})
-    say(plain(f"Wrote the private key {file} and the public key {public} (key id {key_id})"))
-
-
 _tokens = group("Static bearer tokens of a server.")
 admin_app.add_typer(_tokens, name="tokens")
 _TokensFile: TypeAlias = Annotated[Path, Option("--file", "-f", help="File of hashes.", envvar="EGOTOOLS_TOKENS_FILE")]

@@ -21,7 +21,7 @@ from retrieval.ranking.weights import SHIPPED, RankingWeights, ranking_section, 
 from retrieval.snapshot.history import collect_after
 from retrieval.snapshot.manifest import MANIFEST, RankingSection
 from retrieval.snapshot.publish import published_id
-from retrieval.snapshot.publish_version import publish_learned, publish_reweighted
+from retrieval.snapshot.publish_version import publish_version
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.plans import DEFAULT_KEEP, LearningPlan, TuningPlan
 from services.outcomes import read_outcomes
@@ -93,7 +93,8 @@ def roll_back_weights(plan: TuningPlan) -> Tuned:
 
 def _reweighted(snapshot: Snapshot, section: RankingSection | None, plan: TuningPlan, replaces: str) -> Tuned:
     store = _target_store(plan)
-    published = publish_reweighted(snapshot, store, section, replaces=replaces, signing_key=plan.signing_key)
+    learned, key = snapshot.learned, plan.signing_key
+    published = publish_version(snapshot, store, ranking=section, learned=learned, replaces=replaces, signing_key=key)
     _published(snapshot, store, published)
     return Tuned(snapshot_id=snapshot.id, published_id=published, weights=dict(weights_of(open_snapshot(store))))
 
@@ -163,7 +164,10 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
     if plan.forget:
         before = open_snapshot(store)
         if before.manifest.learned is not None:
-            published = publish_learned(before, store, None, replaces=replaces, signing_key=key)
+            ranking = before.manifest.ranking
+            published = publish_version(
+                before, store, ranking=ranking, learned=None, replaces=replaces, signing_key=key
+            )
             _published(before, store, published)
         return Learned(snapshot_id=before.id, published=published, learning=None)
     engine = open_engine(store, allowed_models=plan.allowed_models)
@@ -171,7 +175,6 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
     outcomes, damaged = read_outcomes(plan.outcomes or store / "outcomes")
     sessions = [
         Session(
-            id=each.key,
             tools=tuple(dict.fromkeys(each.used)),
             time=float(each.time),
             reporter=each.reporter,
@@ -186,7 +189,10 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
     learning = learn(known, snapshot, engine.encoder, min_reporters=plan.min_reporters, k=plan.k, progress=progress)
     if learning.learned is not None:
         progress("publish", 0, 0)
-        published = publish_learned(snapshot, store, learning.learned, replaces=replaces, signing_key=key)
+        ranking, learned = snapshot.manifest.ranking, learning.learned
+        published = publish_version(
+            snapshot, store, ranking=ranking, learned=learned, replaces=replaces, signing_key=key
+        )
         _published(snapshot, store, published)
     unknown = len(sessions) - len(known)
     result = Learned(snapshot_id=snapshot.id, published=published, learning=learning, damaged=damaged, unknown=unknown)

@@ -157,7 +157,7 @@ def _with_learned(before: Snapshot, plan: BuildPlan, snapshot_id: str) -> str:
     import numpy as np
 
     from retrieval.snapshot.publish import SNAPSHOTS
-    from retrieval.snapshot.publish_version import publish_learned
+    from retrieval.snapshot.publish_version import publish_version
     from retrieval.snapshot.reader import open_snapshot
 
     if before.learned is None:
@@ -166,7 +166,8 @@ def _with_learned(before: Snapshot, plan: BuildPlan, snapshot_id: str) -> str:
     numbers = [built.find_node(f"tool:{before.tool_id(number)}") for number in range(before.tool_count)]
     moved = np.asarray([-1 if number is None else number for number in numbers], dtype=np.int64)
     learned = before.learned.renumbered(moved)
-    return publish_learned(built, plan.store, learned, published=False, signing_key=plan.signing_key)
+    ranking, key = built.manifest.ranking, plan.signing_key
+    return publish_version(built, plan.store, ranking=ranking, learned=learned, published=False, signing_key=key)
 
 
 def _lines(snapshot: Snapshot) -> dict[str, str]:

@@ -25,7 +25,7 @@ from ontology.errors import (
 )
 from retrieval.engine import Engine, open_engine
 from retrieval.ranking.weights import FUSION
-from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target, tidy
+from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
 from retrieval.snapshot.manifest import MANIFEST, read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
 from retrieval.snapshot.reader import open_snapshot
@@ -68,11 +68,6 @@ class CatalogStore:
             allowed_models=self.allowed_models,
             baselines=self.baselines,
         )
-
-    def tidy(self) -> None:
-        """Remove what killed publications left in the store, as far as this process may."""
-        if not self._is_snapshot:
-            tidy(self.path)
 
     def published(self) -> Published:
         """Return the published snapshot."""

@@ -212,14 +212,11 @@ class Server:
         await self.publisher.load(tenant, load)
 
     async def load_stores(self) -> None:
-        """Load what the stores publish, as :meth:`load`; then watch them, if the settings say so. What killed publications left there
-        is removed first.
+        """Load what the stores publish, as :meth:`load`; then watch them, if the settings say so.
 
         :raises EgotoolsError: when a required catalogue cannot be served. Another one is logged, and tried again.
         """
         publisher = self.publisher
-        for store in publisher.stores.values():
-            await asyncio.to_thread(store.tidy)
         results = await asyncio.gather(*map(publisher.refresh, publisher.stores), return_exceptions=True)
         for tenant, result in zip(publisher.stores, results, strict=True):
             bad = isinstance(result, BaseException) and not isinstance(result, EgotoolsError)

@@ -69,7 +69,7 @@ class ServerSettings:
     watch_s: _Seconds = 1.0  # between two looks at the stores; 0: none
     admin_host: _Host = "127.0.0.1"
     admin_port: _Port | None = None
-    baselines: bool = False  # whether requests may name the presets to compare with; some take seconds
+    baselines: bool = False  # whether requests may name the presets to compare with
     recent_vectors: Annotated[int, Field(ge=0, le=1_000_000)] = 8_192  # of requests, for each catalogue
 
     metrics_host: str = "127.0.0.1"

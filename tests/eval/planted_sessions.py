@@ -62,13 +62,12 @@ def sessions(count: int, **others: Any) -> list[Session]:
     """The same as sessions."""
     return [
         Session(
-            id=f"{row['reporter']}-{number}",
             tools=tuple(row["tools"]),
             time=row["time"],
             reporter=row["reporter"],
             query=row["query"],
         )
-        for number, row in enumerate(rows(count, **others))
+        for row in rows(count, **others)
     ]
 
 

@@ -61,7 +61,7 @@ def named(names: list[str], snapshot: Snapshot, reranker: Reranker | None = None
 def test_groups_are_what_they_say(snapshot: Snapshot) -> None:
     presets = set(make_presets(snapshot, HashingEncoder()))
     groups = {group: [system.name for system in named([group], snapshot)] for group in GROUPS}
-    assert groups["paper-four"] == ["semantic", "bm25-regex-title", "hybrid", "paper"]
+    assert groups["paper-four"] == ["semantic", "bm25", "hybrid", "paper"]
     assert set(groups["baselines"]) == presets - {"paper", "default", "fast"}
     assert set(groups["ablations"]) == set(ABLATIONS)
     # Without a reranker there is no reranking to leave out.
@@ -79,7 +79,7 @@ def test_an_unknown_name_lists_the_known_ones(names: list[str], snapshot: Snapsh
     with pytest.raises(InvalidArgumentError) as refused:
         named(names, snapshot)
     if names:
-        for known in ("default-no-graph", "bm25-spacy-title", "paper-four", "grpc:HOST:PORT"):
+        for known in ("default-no-graph", "hybrid", "paper-four", "grpc:HOST:PORT"):
             assert known in refused.value.remedy
 
 
@@ -155,7 +155,7 @@ async def test_a_server_that_cannot_be_measured_is_refused_before_anything_is_as
 ) -> None:
     async with serving(engine) as server:
         address = server.address
-        with pytest.raises(InvalidArgumentError, match="bm25-regex-title"):
+        with pytest.raises(InvalidArgumentError, match="hybrid"):
             await asyncio.to_thread(named, [f"grpc:{address}/defalt"], snapshot)
         with pytest.raises(SnapshotError, match=snapshot.id) as refused:
             await asyncio.to_thread(RemoteSystem, f"grpc:{address}", snapshot_id="another")

@@ -33,14 +33,7 @@ PRESETS = (
     "hybrid",
     "rrf",
     "fusion",
-    "fusion-clauses",
     "bm25",
-    "bm25-whitespace",
-    "bm25-whitespace-title",
-    "bm25-regex",
-    "bm25-regex-title",
-    "bm25-spacy",
-    "bm25-spacy-title",
 )
 QUERY = "find the supplier and create a purchase order for an amount of 500"
 

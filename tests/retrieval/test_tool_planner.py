@@ -50,7 +50,6 @@ TOOLS = (
     _tool("make_key", "lock_id", needs=(Dependency(tool="shop/open_lock"),), gives=("key_id",)),
     _tool("add_filter", "filter?", "filter.field", "note?"),
     _tool("set_price", "price", "price.amount", "price.currency"),
-    _tool("report_sales", "last_day", "start_date"),
 )
 
 
@@ -154,25 +153,6 @@ def test_values_of_the_request_are_used_and_the_best_tool_is_the_goal(shop: Engi
     assert "order_id" not in {each.parameter for each in plan.open_inputs}
 
 
-@pytest.mark.parametrize(
-    ("query", "goal", "filled"),
-    [
-        ("list the orders of Zoë Müller", "list_orders", {"query": "Zoë Müller"}),
-        ("list orders of Zoë Müller and Ann Other", "list_orders", {"query": ""}),
-        ("Zoë Müller: list orders", "list_orders", {"query": ""}),
-        ("report sales from 2026-01-03 to 2026-02-01", "report_sales",
-         {"start_date": "2026-01-03", "last_day": "2026-02-01"}),
-        ("report sales since 2026-01-03", "report_sales", {"start_date": "", "last_day": ""}),
-    ],
-)  # fmt: skip
-def test_a_name_or_days_of_the_request_fill_inputs_where_there_is_one_reading(
-    shop: Engine, query: str, goal: str, filled: Mapping[str, str]
-) -> None:
-    plan = shop.plan(PlanRequest(goals=[f"shop/{goal}"], query=query))
-    found = {each.parameter: each.value for step in plan.steps for each in step.inputs if each.source == "request"}
-    assert found == filled
-
-
 class _Doubtful:
     """Finds what another retriever finds, and says that nothing fits."""
 
@@ -208,21 +188,6 @@ def test_nothing_is_planned_where_nothing_fits_if_so_asked(shop: Engine) -> None
         made = planner.plan(PlanRequest(needs=needs, abstain=abstain), doubtful)
         assert [step.tool_id.split("/")[1] for step in made.steps if step.kind == "goal"] == found
         assert [each for each in made.fallbacks if "nothing fits the need 'set a price'" in each]
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("refund the order with id 3", "3"),
-        ("refund order number 12 please", "12"),
-        ("please refund the order with the ID=7 at once", "7"),
-        ("refund 3 of the orders", ""),
-        ("refund order id 2026-01-31", ""),
-    ],
-)
-def test_a_short_number_is_the_identifier_only_where_the_request_says_so(shop: Engine, text: str, value: str) -> None:
-    plan = shop.plan(PlanRequest(goals=["shop/refund_order"], query=text))
-    assert _inputs(plan, "refund_order")["order_id"].value == value
 
 
 @pytest.mark.parametrize("query", ["", "refund the order of Acme"])

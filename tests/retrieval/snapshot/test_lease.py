@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import NotFoundError, SnapshotError
-from retrieval.snapshot.history import collect, list_snapshots, tidy
+from retrieval.snapshot.history import collect, list_snapshots
 from retrieval.snapshot.publish import current_snapshot, serving_lease, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
@@ -45,11 +45,10 @@ def test_a_build_that_works_is_left_alone_and_what_a_killed_one_left_is_removed(
 ) -> None:
     process, folder = building
     store = folder.parent
-    tidy(store)
     with staging_folder(store):
         assert (folder / "tools.jsonl").exists()
     process.send_signal(signal.SIGSTOP)  # slow is not dead
-    tidy(store)
+    collect(store, 0)
     assert (folder / "tools.jsonl").exists()
     process.send_signal(signal.SIGKILL)
     process.wait()

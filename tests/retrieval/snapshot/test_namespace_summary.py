@@ -76,3 +76,11 @@ def test_a_restricted_caller_sees_its_part(catalogue: Snapshot) -> None:
         NamespaceSummary(name="", tool_count=1),
         NamespaceSummary(name="mail", tool_count=1, objects=("thread",)),
     )
+
+
+def test_a_part_of_a_part_counts_what_it_has_itself(snapshot: Snapshot) -> None:
+    part = VisibleSnapshots(snapshot).of({"namespace": ["hr", "procurement"]})
+    assert part.node_counts["tool"] == 6 and part.tool_degrees.any()
+    inner = VisibleSnapshots(part).of({"namespace": ["hr"]})
+    assert inner.node_counts["tool"] == 3
+    assert inner.edge_counts["has_parameter"] < part.edge_counts["has_parameter"]

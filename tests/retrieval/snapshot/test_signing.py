@@ -1,17 +1,17 @@
 """Signed snapshots: where keys are trusted, nothing is loaded that none of them signed as it is."""
 
 import base64
-import stat
 from pathlib import Path
 
 import pytest
 
-from ontology.errors import InvalidArgumentError, SnapshotSignatureError, StorageError
+from ontology.errors import InvalidArgumentError, SnapshotSignatureError
 from retrieval.snapshot.history import rollback
 from retrieval.snapshot.publish import publish_again
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.signing import create_key, is_signature
+from retrieval.snapshot.signing import is_signature
 from retrieval.snapshot.writer import SnapshotContent
+from tests.harness.keys import create_key
 from tests.retrieval.conftest import published
 from tests.retrieval.snapshot.crafted import rewrite_manifest
 
@@ -53,12 +53,6 @@ def test_a_signed_snapshot_is_loaded_and_its_id_is_that_of_the_unsigned_one(
         open_snapshot(tmp_path / "other")
     monkeypatch.delenv("EGOTOOLS_TRUSTED_KEYS")
     assert open_snapshot(tmp_path / "other").id == open_snapshot(signed).id
-
-
-def test_the_private_key_is_for_its_owner_only(keys: _Keys) -> None:
-    assert stat.S_IMODE(keys.private[0].stat().st_mode) == 0o600
-    with pytest.raises(StorageError, match="already"):
-        create_key(keys.private[0])
 
 
 def test_a_key_that_is_not_trusted_is_refused_by_its_id(

@@ -7,7 +7,7 @@ import pytest
 
 from inference import load_encoder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.snapshot_diff import EntityChanges, diff_snapshots
+from retrieval.snapshot.snapshot_diff import Change, diff_snapshots
 from services.jobs.build import build_snapshot
 
 _BUG = {"type": "object", "properties": {"bug_id": {"type": "string"}}, "required": ["bug_id"]}
@@ -45,7 +45,7 @@ def test_what_changed_in_a_tool_is_told_with_its_place(built: _Builder) -> None:
         built(), built(overlay="namespaces: {desk: {context_parameters: [bug_id]}}")
     ).tools.changed
     assert tool.id == "desk/close_bug"
-    assert ("metadata.context_parameters", None, ["bug_id"]) in tool.changes
+    assert Change("metadata.context_parameters", None, ["bug_id"]) in tool.changes
 
 
 def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
@@ -53,8 +53,3 @@ def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
     assert {change.field.partition(".")[0] for change in found.settings} == {"overlays", "boosts"}
     assert found.counts == ()
     assert not found.same
-
-
-def test_entities_that_come_and_go_are_told_by_type(built: _Builder) -> None:
-    changes = diff_snapshots(built(), built(overlay="namespaces: {desk: {synonyms: {bug: issue}}}")).entities
-    assert changes["business_object"] == EntityChanges(added=("issue",), removed=("bug",))

@@ -187,7 +187,7 @@ def test_a_served_snapshot_answers_like_the_local_one(run: Run, store: Path, tmp
     try:
         wait_until(ready.exists, process=server)
         address = json.loads(ready.read_text(encoding="utf-8"))["address"]
-        for preset in ("default", "paper", "bm25-regex-title"):
+        for preset in ("default", "paper", "bm25"):
             asked = ("search", "who still has open tasks", "--preset", preset, "--json")
             remote: dict[str, Any] = json.loads(run(*asked, "--address", address)[1])
             local: dict[str, Any] = json.loads(run(*asked, "--store", store)[1])

@@ -10,7 +10,7 @@ from inference import HashingEncoder
 from ingest.build_report import BuildReport
 from retrieval.ranking.weights import RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.publish import published_id
-from retrieval.snapshot.publish_version import publish_reweighted
+from retrieval.snapshot.publish_version import publish_version
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
 
@@ -27,7 +27,7 @@ def built(store: Path, things: Sequence[str]) -> BuildReport:
 
 def retuned(store: Path, weights: RankingWeights = TUNED) -> str:
     snapshot = open_snapshot(store)
-    return publish_reweighted(snapshot, store, ranking_section(weights), replaces=snapshot.id)
+    return publish_version(snapshot, store, ranking=ranking_section(weights), learned=None, replaces=snapshot.id)
 
 
 @pytest.fixture

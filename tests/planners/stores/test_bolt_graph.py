@@ -8,7 +8,7 @@ import pytest
 from ontology.errors import StorageError
 from planners.stores.bolt import BoltGraph, open_bolt_graph
 from planners.stores.property_graph import InsertNode, MergeEdge, NodeRef
-from tests.ingest.bolt import Bolt, serving
+from tests.harness.bolt import Bolt, serving
 
 pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
 

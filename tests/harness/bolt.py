@@ -20,52 +20,28 @@ _SUCCESS, _RECORD, _IGNORED, _FAILURE = 0x70, 0x71, 0x7E, 0x7F
 
 @dataclass
 class Bolt:
-    """The server's state: what it was told, and what it holds.
-
-    :param lose: it forgets so many of the nodes it is given, as a store that is written to by others would.
-    """
+    """The server's state: what it was told, and what it holds."""
 
     password: str = "secret"
-    lose: int = 0
     port: int = 0
-    statements: list[str] = field(default_factory=list)
-    largest_batch: int = 0
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     edges: dict[tuple[str, str, str, str], dict[str, Any]] = field(default_factory=dict)
 
     def run(self, statement: str, parameters: dict[str, Any]) -> list[list[Any]]:
         """Do a statement; the rows of its answer."""
-        self.statements.append(statement)
-        rows, build = parameters.get("rows", []), parameters.get("build")
-        self.largest_batch = max(self.largest_batch, len(rows))
-        if statement.startswith("CREATE CONSTRAINT"):
-            return []
-        if "MERGE (n:EgotoolsNode" in statement:
-            for row in rows[self.lose :]:
-                self.nodes[row["key"]] = {**row, "build": build}
-            return []
-        if relation := re.search(r"MERGE \(head\)-\[e:(\w+)", statement):
+        rows = parameters.get("rows", [])
+        if statement.startswith("MATCH (n:EgotoolsNode) CALL { WITH n DETACH DELETE n }"):
+            self.nodes.clear()
+            self.edges.clear()
+        elif "CREATE (n:EgotoolsNode)" in statement:
+            self.nodes |= {row["key"]: row for row in rows}
+        elif relation := re.search(r"CREATE \(head\)-\[e:`?(\w+)", statement):
             for row in rows:
-                if row["head"] in self.nodes and row["tail"] in self.nodes:
-                    key = (row["head"], row["tail"], relation[1], row["properties"]["key"])
-                    self.edges[key] = {**row["properties"], "build": build}
-            return []
-        if "DELETE e" in statement:
-            return [[self._remove(self.edges, build)]]
-        if "DETACH DELETE n" in statement:
-            return [[self._remove(self.nodes, build)]]
-        if "count(n)" in statement:
-            return [[len(self.nodes)]]
-        if "count(e)" in statement:
-            return [[len(self.edges)]]
-        raise ValueError(f"an unknown statement: {statement}")
-
-    @staticmethod
-    def _remove(held: dict[Any, dict[str, Any]], build: Any) -> int:
-        others = [key for key, data in held.items() if data["build"] != build][:10_000]
-        for key in others:
-            del held[key]
-        return len(others)
+                key = (row["head"], row["tail"], relation[1], row["properties"]["key"])
+                self.edges[key] = row["properties"]
+        elif not statement.startswith("CREATE CONSTRAINT egotools_node_key IF NOT EXISTS"):
+            raise ValueError(f"an unknown statement: {statement}")
+        return []
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Canonicalise raw triples: one name for each object, one type for each name, and the ontology's predicates; and the aliases of systems.
+"""Canonicalise raw triples: one name for each object, one type for each name; and the aliases of systems.
 
 Tools are never changed. Every surface form is returned with its count.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.extract.extractor import RejectedTriple
-from ingest.graph import HEAD, PHRASE, PREDICATE, TAIL, TOOL, TripleTable, node_key
+from ingest.graph import HEAD, PREDICATE, TAIL, TOOL, TripleTable, node_key
 from ingest.linking.subjects import registered_label
 from ingest.word_lists import word_list
 from ontology.names import canonical_name, is_word, stop_words, verb_lemma, words
@@ -58,9 +58,9 @@ _SPELLED_TYPES = ("business_object", "capability")
 def canonicalize(
     triples: Iterable[Triple], tools: Sequence[Tool], ontology: Ontology, *, synonyms: Mapping[str, Synonyms] = {}
 ) -> Canonicalization:
-    """Make names, types and predicates canonical.
+    """Make names and types canonical.
 
-    :param triples: raw triples of the catalogue, from any extractor.
+    :param triples: valid triples of the catalogue, from any extractor.
     :param tools: the tools of the catalogue; their documents may declare abbreviations.
     :param synonyms: tool id → the names that replace others in what is read of it.
     """
@@ -70,7 +70,7 @@ def canonicalize(
     counts = np.bincount(ends_2N.ravel(), minlength=len(surfaces)).tolist()
     read = [(surface, count) for surface, count in zip(surfaces, counts, strict=True) if count]
     named = {surface: _named(surface, expansions, synonyms) for surface, _ in read}
-    columns, texts = _with_predicates(raw, ontology)
+    columns, texts = raw.columns.copy(), raw.texts
 
     numbers: dict[_Node, int] = {}
     node_of = {surface: numbers.setdefault((surface.type, name), len(numbers)) for surface, name in named.items()}
@@ -120,31 +120,6 @@ def canonicalize(
 
 def _spelling(kind: str, name: str) -> tuple[str, ...]:
     return kind, name.replace(" ", ""), *re.findall(r"\d+", name)
-
-
-def _with_predicates(raw: TripleTable, ontology: Ontology) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the columns of the triples with the ontology's predicates, and with raw ones as phrases; and the texts that they number."""
-    kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kind for kind, _ in raw.ends))}
-    kind_E = np.asarray([kinds[kind] for kind, _ in raw.ends], dtype=np.int64)
-    codes = raw.columns[PREDICATE].astype(np.int64) * len(raw.texts) + raw.columns[PHRASE]
-    codes = (codes * len(kinds) + kind_E[raw.columns[HEAD]]) * len(kinds) + kind_E[raw.columns[TAIL]]
-    _, firsts, signature_N = np.unique(codes, return_index=True, return_inverse=True)
-    by_base: dict[str, set[str]] = defaultdict(set)
-    for known in ontology.predicates.values():
-        for synonym in (known.name, *known.synonyms):
-            by_base[_base(synonym)].add(known.name)
-    synonyms = {base: min(found) for base, found in by_base.items() if base and len(found) == 1}
-    texts = {text: number for number, text in enumerate(raw.texts)}
-    predicates, phrases = [], []
-    for head, tail, name, said in raw.columns[: PHRASE + 1, firsts].T.tolist():
-        predicate, phrase = raw.texts[name], raw.texts[said]
-        found = _resolved(predicate, phrase, raw.ends[head][0], raw.ends[tail][0], ontology, synonyms)
-        predicates.append(texts.setdefault(found, len(texts)))
-        phrases.append(phrase or ("" if found == predicate else predicate))
-    numbers = [predicates, [texts.setdefault(phrase, len(texts)) for phrase in phrases]]
-    columns = raw.columns.copy()
-    columns[PREDICATE], columns[PHRASE] = np.asarray(numbers, dtype=np.int32)[:, signature_N]
-    return columns, list(texts)
 
 
 def _rejected(raw: TripleTable, table: TripleTable) -> Iterator[tuple[int, RejectedTriple]]:
@@ -316,33 +291,6 @@ def _one_type(
             return changes
         for node in invalid:
             del changes[node]
-
-
-# Predicates.
-
-_AUXILIARIES = word_list("canonical", "auxiliaries")
-
-
-def _resolved(
-    predicate: str, phrase: str, head_type: str, tail_type: str, ontology: Ontology, synonyms: Mapping[str, str]
-) -> str:
-    """Map a raw predicate to one of the ontology; where the fallback does not allow its types either, validation rejects it."""
-    if predicate in ontology.predicates and not (predicate == ontology.fallback and phrase):
-        return predicate
-    text = phrase or predicate
-    for found in (ontology.predicate_for(text), synonyms.get(_base(text), "")):
-        if found == predicate:
-            return predicate
-        if found and not ontology.predicates[found].derived and ontology.allows(head_type, found, tail_type):
-            return found
-    return ontology.fallback if ontology.allows(head_type, ontology.fallback, tail_type) else predicate
-
-
-def _base(phrase: str) -> str:
-    """A phrase without auxiliaries and endings in -s; other endings count: "managed by" and "manages" have opposite directions."""
-    phrase_words = words(phrase)
-    kept = [word for word in phrase_words if word not in _AUXILIARIES] or phrase_words
-    return " ".join(verb_lemma(word) if word.endswith("s") else word for word in kept)
 
 
 _GENERIC = word_list("canonical", "generic_system_words") | stop_words("index") | stop_words("name_edges")

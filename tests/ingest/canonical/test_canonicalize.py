@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.canonical.canonicalize import Canonicalization, canonicalize
+from ingest.canonical.canonicalize import Canonicalization, canonicalize, system_aliases
 from ontology import Ontology, Provenance, Tool, Triple, load_ontology
 from tests.harness.hash_seeds import said_by
 
@@ -129,6 +129,19 @@ APART = [
 def test_things_that_only_look_alike_stay_apart(pair: tuple[str, str], kind: str, ontology: Ontology) -> None:
     result = canonicalize([t for name in pair for t in has(name, kind)], [], ontology)
     assert len(set(tails(result))) == 2
+
+
+# --- aliases of systems ----------------------------------------------------------------------------------------------
+
+
+def test_the_owner_s_aliases_name_the_systems_of_a_source(ontology: Ontology) -> None:
+    tools = [Tool(id=f"{space}/t", name="t", metadata={"namespace": space}) for space in ("a", "b", "c")]
+    raw = [replace(has(f"{tool.namespace} api", "system", tool=tool.id)[0], predicate="has_system") for tool in tools]
+    given = {"a": ("Client Book", "back office"), "b": ("back office", "B API")}
+    assert system_aliases(tools, canonicalize(raw, tools, ontology).triples, given) == {
+        "system:a api": (("back office", "sources file"), ("client book", "sources file")),
+        "system:b api": (("back office", "sources file"),),
+    }
 
 
 # --- the whole -------------------------------------------------------------------------------------------------------

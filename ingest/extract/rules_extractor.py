@@ -27,7 +27,6 @@ _MAX_PARSED_PARAMETERS = 40  # maximum number of inputs with parsed descriptions
 CHUNK = 256  # tools whose sentences are parsed together; the unit of work of a process
 # Maximum number of tools for one process: to start more processes, which load the model, would take longer than the work.
 MAX_SEQUENTIAL_TOOLS = 3 * CHUNK
-_MAX_LOSSES = 3  # of processes, one after another at the same tools
 _TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # confidence of an entity, by the field that names it
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
 _CORE_DISCOUNT = 0.05
@@ -80,24 +79,18 @@ class RulesExtractor:
             for chunk in chunks:
                 yield from self._extractor.extract(chunk)
             return
-        # Where a process is killed, all are started again, and only what was not yielded is done again.
-        make, losses = self._pool or _processes, 0
-        while chunks:
-            try:
-                with make(self._workers, initializer=_init, initargs=(self._ontology, self._model)) as pool:
-                    with closing(pool.map(_extract, list(chunks))) as results:  # type: ignore[type-var]
-                        for extractions in results:
-                            yield from extractions
-                            del chunks[0]
-                            losses = 0
-            except BrokenProcessPool as error:
-                losses += 1
-                if losses > _MAX_LOSSES:
-                    raise CatalogError(
-                        f"the processes that extract were killed {losses} times at the same tools",
-                        subject=chunks[0][0].id,
-                        remedy="Give the build more memory, or use fewer --workers",
-                    ) from error
+        make = self._pool or _processes
+        try:
+            with make(self._workers, initializer=_init, initargs=(self._ontology, self._model)) as pool:
+                with closing(pool.map(_extract, chunks)) as results:  # type: ignore[type-var]
+                    for extractions in results:
+                        yield from extractions
+        except BrokenProcessPool as error:
+            raise CatalogError(
+                "a process that extracts was killed",
+                subject="--workers",
+                remedy="Give the build more memory, or use fewer --workers; it goes on with what is in the store's cache",
+            ) from error
 
 
 _extractor: list[_ChunkExtractor] = []  # of the worker process

@@ -29,7 +29,7 @@ class Canonicalization:
 
     :param triples: canonical triples in the order of the raw ones; triples with equal keys are not merged.
     :param surface_forms: map from node key (``type:name``) to ``(form, count)``, most frequent first; sorted by key.
-    :param rejected: triples that are invalid after merging (``self-loop``, ``no-name``).
+    :param rejected: triples that merging made a ``self-loop``.
     :param abbreviations: map to expansion in the whole catalogue; requests must be parsed with the same map.
     :param warnings: declared abbreviations that are not used, one sentence each.
     """
@@ -122,15 +122,10 @@ def _spelling(kind: str, name: str) -> tuple[str, ...]:
 
 
 def _rejected(raw: TripleTable, table: TripleTable) -> Iterator[tuple[int, RejectedTriple]]:
-    """Yield the number and the reason of each triple that is invalid after merging."""
-    heads_N, tails_N = table.columns[HEAD], table.columns[TAIL]
-    unnamed_E = np.asarray([not name for _, name in table.ends], dtype=np.bool_)
-    unnamed_N = unnamed_E[heads_N] | unnamed_E[tails_N]
-    for at in np.flatnonzero(unnamed_N | (heads_N == tails_N)).tolist():
-        kind, name = table.ends[int(heads_N[at])]
-        loop = f"both ends became the {kind} {name!r}"
-        reason, detail = ("no-name", "one end has no letter or digit") if unnamed_N[at] else ("self-loop", loop)
-        yield at, RejectedTriple(raw[at], reason, detail)
+    """Yield the number and the reason of each triple whose ends have become one node."""
+    for at in np.flatnonzero(table.columns[HEAD] == table.columns[TAIL]).tolist():
+        kind, name = table.ends[int(table.columns[HEAD, at])]
+        yield at, RejectedTriple(raw[at], "self-loop", f"both ends became the {kind} {name!r}")
 
 
 def _surfaces(raw: TripleTable, apart: Collection[str]) -> tuple[list[_Surface], NDArray[np.int32]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,7 +126,7 @@ def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable
     by_type: dict[str, list[list[object]]] = defaultdict(list)
     for key, data in graph.nodes(data=True):
         by_type[data["type"]].append([key, *(data[column] for column in _NODE_COLUMNS), effects.get(key)])
-    columns: Sequence[tuple[str, ColumnType]] = (("key", "string"), *_NODE_COLUMNS.items(), ("effect", "string"))
+    columns: tuple[tuple[str, ColumnType], ...] = (("key", "string"), *_NODE_COLUMNS.items(), ("effect", "string"))
     nodes = [NodeTable(type=kind, columns=columns, key="key", rows=rows) for kind, rows in by_type.items()]
     rows_of: dict[str, dict[tuple[str, str], list[list[object]]]] = defaultdict(lambda: defaultdict(list))
     for head, tail, data in graph.edges(data=True):

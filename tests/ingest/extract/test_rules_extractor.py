@@ -15,7 +15,8 @@ from ingest.extract.object_names import parse_title
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.structure import field_texts
 from ingest.extract.triple_validation import validate
-from ontology import CatalogError, ModelError, Parameter, Tool, canonical_name, load_ontology
+from ontology import ModelError, Parameter, Tool, canonical_name, load_ontology
+from ontology.errors import CatalogError
 
 ONTOLOGY = load_ontology()
 REMINDER = Tool(

@@ -78,7 +78,7 @@ def test_a_file_holds_the_same_nodes_and_edges_each_time(graph: Graph, tmp_path:
     path = tmp_path / "graph.json"
     export_graph(graph, path)
     read: Any = nx.node_link_graph(json.loads(path.read_text("utf-8")), name="key", key="key", edges="edges")
-    assert dict(read.nodes(data="name")) == dict(graph.nodes(data="name"))
+    assert nx.get_node_attributes(read, "name") == nx.get_node_attributes(graph, "name")
     assert set(read.edges(keys=True)) == set(graph.edges(keys=True))
     before = path.read_bytes()
     export_graph(graph, path)
@@ -91,9 +91,8 @@ def test_a_database_holds_the_last_graph_alone(bolt: Bolt, graph: Graph) -> None
     for _ in range(2):
         write(bolt.port, graph)
         assert bolt.nodes.keys() == set(graph) and len(bolt.edges) == graph.number_of_edges()
-    (head, tail, key), confidence = next(iter(nx.get_edge_attributes(graph, "confidence").items()))
-    predicate = graph.edges[head, tail, key]["predicate"]
-    assert bolt.edges[head, tail, predicate.upper(), key]["confidence"] == confidence
+    head, tail, key, data = next(iter(graph.edges(keys=True, data=True)))
+    assert bolt.edges[head, tail, data["predicate"].upper(), key]["confidence"] == data["confidence"]
 
 
 @needs_neo4j

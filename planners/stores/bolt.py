@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-from ontology.errors import InvalidArgumentError, MissingExtraError, StatementError, StorageError
-from ontology.redaction import redacted_url
+from ingest.neo4j import BoltAddress, bolt_errors, driver_options, parse_bolt_address, shown_error
+from ontology.errors import StatementError, StorageError
 from planners.stores import graph_schema as schemas
 from planners.stores import property_graph as graphs
 from planners.stores.graph_schema import CypherDialect, GraphSchema, read_rows_of
@@ -32,85 +29,6 @@ _WRITE_S = 30.0
 _GRACE_S = 5.0  # seconds after the server's own limit: Neo4j looks for transactions that are late every two seconds
 # Classes of Neo4j's error codes that a statement causes, and that its writer can correct; found in its list of codes
 _OF_STATEMENTS = frozenset({"Statement", "Schema", "Transaction", "Procedure"})
-
-_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
-_TIMEOUT_S = 10.0
-"""Seconds for a connection, and for repeated attempts of a transaction; chosen as several times what a loaded server takes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoltAddress:
-    """Where a database is.
-
-    :param uri: for the driver, without user and password.
-    :param database: its name, or None for the default of the server.
-    :param shown: the address as errors and logs show it.
-    """
-
-    uri: str
-    user: str
-    password: str = field(repr=False)
-    database: str | None
-    shown: str
-
-
-def parse_bolt_address(url: str, *, feature: str) -> BoltAddress:
-    """Return the parts of ``bolt://user:password@host:port/database``.
-
-    :param feature: what needs the driver, for the error.
-    :raises InvalidArgumentError: when it is no such address.
-    :raises MissingExtraError: when the driver is not installed.
-    """
-    if importlib.util.find_spec("neo4j") is None:
-        raise MissingExtraError(feature, extra="neo4j")
-    parts = urlsplit(url)
-    user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or ""
-    masked = f"{user}:***@" if password else f"{user}@" if user else ""
-    try:
-        port = f":{parts.port}" if parts.port else ""
-        shown = f"{parts.scheme}://{masked}{host}{port}{parts.path}"
-        is_address = parts.scheme in _SCHEMES and host
-    except ValueError:  # a "/" in the password may stand before the end of the user's part
-        port, shown, is_address = "", redacted_url(url), ""
-    if not is_address:
-        problem = "the address of a Neo4j must be bolt://user:password@host:port"
-        raise InvalidArgumentError(problem, subject=shown, remedy=f"Begin it with one of: {', '.join(_SCHEMES)}")
-    uri, database = f"{parts.scheme}://{host}{port}", parts.path.strip("/") or None
-    return BoltAddress(uri=uri, user=user, password=password, database=database, shown=shown)
-
-
-def driver_options(address: BoltAddress) -> dict[str, Any]:
-    """Return the options of a driver."""
-    return {
-        "auth": (address.user, address.password) if address.user else None,
-        "connection_timeout": _TIMEOUT_S,
-        "max_transaction_retry_time": _TIMEOUT_S,
-    }
-
-
-@contextlib.contextmanager
-def bolt_errors(address: BoltAddress) -> Iterator[None]:
-    """Turn the errors of the driver into ones that show no password.
-
-    :raises StorageError: for each of them.
-    """
-    from neo4j.exceptions import DriverError, Neo4jError
-
-    try:
-        yield
-    except (DriverError, Neo4jError, OSError, ValueError) as error:
-        raise StorageError(
-            f"the Neo4j database cannot be read or written: {shown_error(error, address)}",
-            subject=address.shown,
-            remedy="Check that it runs, that the address and password are right and that the user may write",
-        ) from None
-
-
-def shown_error(error: BaseException, address: BoltAddress) -> str:
-    """Return the first line of an error, without the password and a full stop."""
-    problem = str(error).split("\n", 1)[0].strip().rstrip(".") or type(error).__name__
-    return problem.replace(address.password, "***") if address.password else problem
 
 
 @contextlib.asynccontextmanager

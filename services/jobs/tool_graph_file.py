@@ -1,4 +1,4 @@
-"""The tool graph of a snapshot for other programs: a JSON file, a Neo4j database, and the Ladybug file that questions are asked of.
+"""The tool graph of a snapshot for other programs: a JSON file, and the Ladybug file that questions are asked of.
 
 In the Ladybug file each type of nodes has a table, and so has each predicate. Tools have their effect where it is known, and columns that
 say where a node or an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
@@ -7,18 +7,16 @@ say where a node or an edge comes from, or that no edge of a type fills, are lef
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ingest.neo4j import relation
 from ontology.files import write_file
 from ontology.tool_effects import known_effect_of
-from planners.stores.bolt import BoltAddress, bolt_errors, driver_options
 from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable, load_once
-from planners.stores.statements import quoted_name
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -39,55 +37,6 @@ def export_graph(graph: Graph, path: Path) -> None:
 
     data = nx.node_link_data(graph, name="key", key="key", edges="edges")
     write_file(path, json.dumps(data, default=astuple, indent=0) + "\n")
-
-
-_LABEL, _BATCH = "EgotoolsNode", 1_000
-_UNIQUE = f"CREATE CONSTRAINT egotools_node_key IF NOT EXISTS FOR (n:{_LABEL}) REQUIRE n.key IS UNIQUE"
-_CLEAR = f"MATCH (n:{_LABEL}) CALL {{ WITH n DETACH DELETE n }} IN TRANSACTIONS OF 10000 ROWS"
-_NODES = f"UNWIND $rows AS row CREATE (n:{_LABEL}) SET n = row"
-_EDGES = (
-    f"UNWIND $rows AS row MATCH (head:{_LABEL} {{key: row.head}}) MATCH (tail:{_LABEL} {{key: row.tail}}) "
-    "CREATE (head)-[e:%s]->(tail) SET e = row.properties"
-)
-
-
-def write_neo4j(address: BoltAddress, graph: Graph) -> None:
-    """Replace the tool graph in a database: every node has the label ``EgotoolsNode``, every edge its predicate as type.
-    Other nodes stay. While it is written, a reader sees a part of it; a write that failed is done again from the start.
-
-    :raises StorageError: when the server cannot be reached, or writing fails.
-    """
-    from neo4j import GraphDatabase
-
-    edges: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for head, tail, key, data in graph.edges(keys=True, data=True):
-        row = {"head": head, "tail": tail, "properties": _flat({"key": key, **data})}
-        edges[quoted_name(_relation(data["predicate"]), "bolt")].append(row)
-    nodes = [_flat({"key": key, **data}) for key, data in graph.nodes(data=True)]
-    with (
-        bolt_errors(address),
-        GraphDatabase.driver(address.uri, **driver_options(address)) as driver,
-        driver.session(database=address.database) as session,
-    ):
-        for statement in (_UNIQUE, _CLEAR):
-            session.run(statement).consume()
-        for statement, rows in [(_NODES, nodes), *((_EDGES % name, edges[name]) for name in sorted(edges))]:
-            for start in range(0, len(rows), _BATCH):
-                session.run(statement, {"rows": rows[start : start + _BATCH]}).consume()
-
-
-def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes as properties of a database: what is a list is JSON text."""
-    listed = (list, tuple)
-    return {
-        name: json.dumps(value, default=astuple, ensure_ascii=False) if isinstance(value, listed) else value
-        for name, value in data.items()
-    }
-
-
-def _relation(predicate: str) -> str:
-    """The type of relationships of a predicate (``HAS_PARAMETER``)."""
-    return re.sub(r"\W+", "_", predicate).upper()
 
 
 _LAYOUT = 4  # of the Ladybug files: part of their names; it changes with what this module makes of the same snapshot
@@ -132,7 +81,7 @@ def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable
     for head, tail, data in graph.edges(data=True):
         ends = graph.nodes[head]["type"], graph.nodes[tail]["type"]
         cells = [data.get(column) for column in _EDGE_COLUMNS]
-        rows_of[_relation(data["predicate"])][ends].append([head, tail, *cells])
+        rows_of[relation(data["predicate"])][ends].append([head, tail, *cells])
     edges = []
     for name in sorted(rows_of):  # a table for each pair of types; all have the columns that any of them fills
         every = [row for rows in rows_of[name].values() for row in rows]

@@ -60,7 +60,7 @@ async def test_a_dead_server_is_told_without_the_password() -> None:
 
 def test_a_password_that_a_server_repeats_is_never_shown() -> None:
     address = parse_bolt_address("bolt://neo4j:h%40nter2@127.0.0.1", feature="x")
-    with pytest.raises(StorageError, match="cannot be read or written: wrong password \*\*\*\\.") as caught:
+    with pytest.raises(StorageError, match=r"cannot be read or written: wrong password \*\*\*\.") as caught:
         with bolt_errors(address):
             raise OSError("wrong password h@nter2.\nBye")
     assert "nter2" not in str(caught.value) + repr(caught.value) + repr(caught.value.__cause__)

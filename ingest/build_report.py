@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -36,20 +36,6 @@ class Counts:
 
     nodes: int
     edges: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamespaceHealth:
-    """The tools of one namespace that need their owner, by their ids, sorted; ``tools`` is the number of all."""
-
-    namespace: str
-    owner: str = ""
-    tools: int
-    without_description: tuple[str, ...] = ()
-    without_outputs: tuple[str, ...] = ()  # tools whose document names no field of the answer; what deletes needs none
-    near_duplicates: tuple[tuple[str, ...], ...] = ()  # groups of tools that their documents hardly tell apart
-    deprecated: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()  # tools of which a text was too long or a schema too large or too deep to keep whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +96,9 @@ class BuildReport:
     context_parameters: tuple[tuple[str, str, int], ...] = ()
     overlay: OverlayReport | None = None
     phrases: PhraseReport | None = None
-    health: tuple[NamespaceHealth, ...] = ()  # what the owners of the tools can improve, by namespace
+    near_duplicates: tuple[
+        tuple[str, ...], ...
+    ] = ()  # groups of tools of one namespace that their documents hardly tell apart
     # places in documents that could mislead a model, and the tools that were left out for them
     findings: FindingsReport = field(default_factory=FindingsReport)
     # where the ranking weights come from, one sentence; empty for the shipped ones, where nothing was tuned
@@ -220,7 +208,7 @@ def make_report(
         context_parameters=tuple((*key, count) for key, count in sorted(context.items())),
         overlay=overlay,
         phrases=phrases,
-        health=catalog_health(catalog.tools),
+        near_duplicates=near_duplicates(catalog.tools),
         weights=weights,
         reused=ReuseReport(
             extractions=build.reused,
@@ -244,41 +232,19 @@ def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build:
     )
 
 
-def catalog_health(tools: Iterable[Tool]) -> tuple[NamespaceHealth, ...]:
-    """Return the health of each namespace, sorted by namespace. Time is linear in the tools."""
-    by_namespace: defaultdict[str, list[Tool]] = defaultdict(list)
-    for tool in sorted(tools, key=lambda tool: tool.id):
-        by_namespace[tool.namespace].append(tool)
-    health = []
-    for namespace, found in sorted(by_namespace.items()):
-        # A successful deletion has nothing to answer.
-        answering = [tool for tool in found if tool.call is None or tool.call.method != "DELETE"]
-        one = NamespaceHealth(
-            namespace=namespace,
-            owner=next((str(tool.metadata["owner"]) for tool in found if tool.metadata.get("owner")), ""),
-            tools=len(found),
-            without_description=tuple(tool.id for tool in found if not tool.description.strip()),
-            without_outputs=tuple(tool.id for tool in answering if not tool.returns),
-            near_duplicates=_near_duplicates(found),
-            deprecated=tuple(tool.id for tool in found if tool.metadata.get("deprecated") is True),
-            cut=tuple(tool.id for tool in found if tool.metadata.get("cut")),
-        )
-        health.append(one)
-    return tuple(health)
-
-
 _FEWEST_WORDS = 5  # a shorter text says too little to be compared
 _ARTICLES = frozenset("a an the of to in for".split())  # others (not, all, before) tell tools apart
 _VERSION = re.compile(r"v\d+(?:(?:alpha|beta|preview)\d*)?|alpha|beta")  # a preview alone is another object
 
 
-def _near_duplicates(tools: Sequence[Tool]) -> tuple[tuple[str, ...], ...]:
-    """Groups with one method and path, and the same name and inputs, or the same words but for spelling and version."""
+def near_duplicates(tools: Iterable[Tool]) -> tuple[tuple[str, ...], ...]:
+    """Groups of ids in one namespace with one method and path, and the same name and inputs, or the same words but for
+    spelling and version; sorted. Time is linear in the tools."""
     groups: dict[object, list[Tool]] = {}
-    for tool in tools:
+    for tool in sorted(tools, key=lambda tool: tool.id):
         path = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")
         segments = tuple(part for part in path if part and not _VERSION.fullmatch(part))
-        call = str(tool.metadata.get("method", "")).upper(), segments
+        call = tool.namespace, str(tool.metadata.get("method", "")).upper(), segments
         inputs = frozenset(" ".join(words(parameter.name)) for parameter in tool.parameters)
         title = f"{tool.title} " if tool.title != tool.name else ""
         content = frozenset(_telling(title + tool.description))

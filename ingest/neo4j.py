@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.util
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import chain
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from ingest.export import NODE_LABEL, batches, edge_rows, node_rows, relations
 from ontology.errors import InvalidArgumentError, MissingExtraError, StorageError
 from ontology.redaction import redacted_url
 
 if TYPE_CHECKING:
     import networkx as nx
 
-
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _TIMEOUT_S = 10.0
 """Seconds for a connection, and for repeated attempts of a transaction; chosen as several times what a loaded server takes."""
-_ROWS_A_BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,63 +98,50 @@ def shown_error(error: BaseException, address: BoltAddress) -> str:
     return problem.replace(address.password, "***") if address.password else problem
 
 
-_UNIQUE = f"CREATE CONSTRAINT egotools_node_key IF NOT EXISTS FOR (n:{NODE_LABEL}) REQUIRE n.key IS UNIQUE"
-_MERGE_NODES = f"UNWIND $rows AS row MERGE (n:{NODE_LABEL} {{key: row.key}}) SET n = row SET n.build = $build"
-_MERGE_EDGES = (
-    f"UNWIND $rows AS row MATCH (head:{NODE_LABEL} {{key: row.head}}) MATCH (tail:{NODE_LABEL} {{key: row.tail}}) "
-    "MERGE (head)-[e:%s {key: row.properties.key}]->(tail) SET e = row.properties SET e.build = $build"
-)
-_REMOVE = (
-    f"MATCH (:{NODE_LABEL})-[e]->(:{NODE_LABEL}) WHERE e.build <> $build WITH e LIMIT 10000 DELETE e RETURN count(e) AS removed",
-    f"MATCH (n:{NODE_LABEL}) WHERE n.build <> $build WITH n LIMIT 10000 DETACH DELETE n RETURN count(n) AS removed",
-)
-_COUNT = (
-    f"MATCH (n:{NODE_LABEL}) RETURN count(n) AS nodes",
-    f"MATCH (:{NODE_LABEL})-[e]->(:{NODE_LABEL}) RETURN count(e) AS edges",
+_LABEL, _BATCH = "EgotoolsNode", 1_000
+_UNIQUE = f"CREATE CONSTRAINT egotools_node_key IF NOT EXISTS FOR (n:{_LABEL}) REQUIRE n.key IS UNIQUE"
+_CLEAR = f"MATCH (n:{_LABEL}) CALL {{ WITH n DETACH DELETE n }} IN TRANSACTIONS OF 10000 ROWS"
+_NODES = f"UNWIND $rows AS row CREATE (n:{_LABEL}) SET n = row"
+_EDGES = (
+    f"UNWIND $rows AS row MATCH (head:{_LABEL} {{key: row.head}}) MATCH (tail:{_LABEL} {{key: row.tail}}) "
+    "CREATE (head)-[e:%s]->(tail) SET e = row.properties"
 )
 
 
 def write_neo4j(address: BoltAddress, graph: nx.MultiDiGraph[str]) -> None:
     """Replace the tool graph in a database: every node has the label ``EgotoolsNode``, every edge its predicate as type.
+    Other nodes stay. While it is written, a reader sees a part of it; a write that failed is done again from the start.
 
-    All nodes and edges are merged with the hash of this graph, then those of another are removed: a reader sees at least the old graph.
-
-    :raises StorageError: when the server cannot be reached, writing fails, or the database then holds another number of nodes or edges.
+    :raises StorageError: when the server cannot be reached, or writing fails.
     """
     from neo4j import GraphDatabase
 
-    digest = hashlib.sha256()  # of the whole graph: to write the same graph again removes nothing
-    for row in chain(node_rows(graph), edge_rows(graph)):
-        digest.update(repr(sorted(row.items())).encode())
-    build = digest.hexdigest()[:32]
+    edges: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for head, tail, key, data in graph.edges(keys=True, data=True):
+        row = {"head": head, "tail": tail, "properties": _flat({"key": key, **data})}
+        edges[f"`{relation(data['predicate'])}`"].append(row)
+    nodes = [_flat({"key": key, **data}) for key, data in graph.nodes(data=True)]
     with (
         bolt_errors(address),
         GraphDatabase.driver(address.uri, **driver_options(address)) as driver,
         driver.session(database=address.database) as session,
     ):
-        driver.verify_connectivity()  # fail at once when the server is down, not after all retries
-        session.run(_UNIQUE).consume()
-        for batch in batches(node_rows(graph), _ROWS_A_BATCH):
-            session.execute_write(_run, _MERGE_NODES, {"rows": batch, "build": build})
-        for name in relations(graph):
-            edges = edge_rows(graph, name)
-            rows = ({"head": row.pop("head"), "tail": row.pop("tail"), "properties": row} for row in edges)
-            for batch in batches(rows, _ROWS_A_BATCH):
-                session.execute_write(_run, _MERGE_EDGES % name, {"rows": batch, "build": build})
-        for statement in _REMOVE:
-            while session.execute_write(_run, statement, {"build": build}):
-                pass
-        found = [session.execute_read(_run, statement, {}) for statement in _COUNT]
-    expected = [graph.number_of_nodes(), graph.number_of_edges()]
-    if found != expected:
-        raise StorageError(
-            f"the database holds {found[0]} nodes and {found[1]} edges after {expected[0]} nodes and {expected[1]} edges were written",
-            subject=address.shown,
-            remedy="Let nothing else write to it and write the graph again",
-        )
+        for statement in (_UNIQUE, _CLEAR):
+            session.run(statement).consume()
+        for statement, rows in [(_NODES, nodes), *((_EDGES % name, edges[name]) for name in sorted(edges))]:
+            for start in range(0, len(rows), _BATCH):
+                session.run(statement, {"rows": rows[start : start + _BATCH]}).consume()
 
 
-def _run(transaction: Any, statement: str, parameters: dict[str, Any]) -> int:
-    """Run a statement; return the number that it counts, 0 where it counts none."""
-    rows = list(transaction.run(statement, parameters))
-    return int(rows[0][0]) if rows else 0
+def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes as properties of a database: what is a list is JSON text."""
+    listed = (list, tuple)
+    return {
+        name: json.dumps(value, default=astuple, ensure_ascii=False) if isinstance(value, listed) else value
+        for name, value in data.items()
+    }
+
+
+def relation(predicate: str) -> str:
+    """The type of relationships of a predicate (``HAS_PARAMETER``)."""
+    return re.sub(r"\W+", "_", predicate).upper()

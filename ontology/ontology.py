@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 import yaml
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ontology.errors import OntologyError
 from ontology.files import SAFE_LOADER
-from ontology.names import words
 from ontology.yaml_file import Checked, Fault, Rows, Text, read_model, value_fault
 
 
@@ -33,7 +32,6 @@ class Predicate:
 
     :param domain: allowed entity types of the head; their subtypes are allowed too.
     :param range: allowed entity types of the tail; their subtypes are allowed too.
-    :param synonyms: phrases with the same meaning.
     :param metadata: metadata keys of a tool whose values are tails of this predicate.
     :param derived: egotools derives it between tools; an extractor must not use it.
     """
@@ -42,7 +40,6 @@ class Predicate:
     description: str = ""
     domain: tuple[str, ...] = ()
     range: tuple[str, ...] = ()
-    synonyms: tuple[str, ...] = ()
     metadata: tuple[str, ...] = ()
     derived: bool = False
 
@@ -51,7 +48,6 @@ class Predicate:
 class Ontology:
     """The types of a tool graph.
 
-    :param fallback: the predicate for a phrase that maps to no other predicate.
     :param abbreviations: map from abbreviation to its full words, both in lower case.
     """
 
@@ -59,7 +55,6 @@ class Ontology:
     version: int = 1
     entity_types: Mapping[str, EntityType] = field(default_factory=dict)
     predicates: Mapping[str, Predicate] = field(default_factory=dict)
-    fallback: str = "related_to"
     abbreviations: Mapping[str, str] = field(default_factory=dict)
 
     def is_a(self, entity_type: str, wider: str) -> bool:
@@ -85,10 +80,6 @@ class Ontology:
             )
         return self._allowed[edge]
 
-    def predicate_for(self, phrase: str) -> str:
-        """Return the predicate that has the phrase as its name or synonym, or an empty text."""
-        return self._phrases.get(" ".join(words(phrase)), "")
-
     @cached_property
     def metadata_predicates(self) -> Mapping[str, str]:
         """Map from metadata key to predicate."""
@@ -100,22 +91,13 @@ class Ontology:
         return {}
 
     @cached_property
-    def _phrases(self) -> Mapping[str, str]:
-        phrases = {" ".join(words(synonym)): p.name for p in self.predicates.values() for synonym in p.synonyms}
-        return phrases | {" ".join(words(name)): name for name in self.predicates}
-
-    @cached_property
     def digest(self) -> str:
         """SHA-256 of the whole ontology, 64 hex digits."""
         content = (
             self.name,
             self.version,
             sorted((t.name, t.description, t.is_a) for t in self.entity_types.values()),
-            sorted(
-                (p.name, p.description, p.domain, p.range, p.synonyms, p.metadata, p.derived)
-                for p in self.predicates.values()
-            ),
-            self.fallback,
+            sorted((p.name, p.description, p.domain, p.range, p.metadata, p.derived) for p in self.predicates.values()),
             sorted(self.abbreviations.items()),
         )
         return hashlib.sha256(repr(content).encode()).hexdigest()
@@ -132,6 +114,15 @@ def _base(name: str) -> str:
     return name
 
 
+def _gone(_: Any) -> Any:
+    raise value_fault(
+        "no phrase of a document is mapped onto a predicate any more", "leave it out: --extractor llm reads relations"
+    )
+
+
+_Gone: TypeAlias = Annotated[None, BeforeValidator(_gone)]
+
+
 class _Row(Rows):
     description: str = ""
 
@@ -143,7 +134,7 @@ class _TypeRow(_Row):
 class _PredicateRow(_Row):
     domain: Annotated[tuple[str, ...], Field(min_length=1)]
     range: Annotated[tuple[str, ...], Field(min_length=1)]
-    synonyms: tuple[str, ...] = ()
+    synonyms: _Gone = None
     metadata: tuple[str, ...] = ()
     derived: bool = False
 
@@ -154,7 +145,7 @@ class _File(Rows):
     extends: Annotated[str, AfterValidator(_base)] = ""
     entity_types: dict[Text, _TypeRow] = Field(default_factory=dict)
     predicates: dict[Text, _PredicateRow] = Field(default_factory=dict)
-    fallback: str = ""
+    fallback: _Gone = None
     abbreviations: dict[Text, Text] = Field(default_factory=dict)
 
 
@@ -179,14 +170,14 @@ def check_ontology(path: Path) -> Checked[Ontology]:
         return Checked(None, faults)
     base = load_ontology() if file.extends else Ontology(name="")
     types = {str(name): EntityType(name=str(name), **dict(row)) for name, row in file.entity_types.items()}
-    predicates = {str(name): Predicate(name=str(name), **dict(row)) for name, row in file.predicates.items()}
+    rows = {str(name): row.model_dump(exclude={"synonyms"}) for name, row in file.predicates.items()}
+    predicates = {name: Predicate(name=name, **row) for name, row in rows.items()}
     abbreviations = {short.lower(): meaning.lower() for short, meaning in file.abbreviations.items()}
     ontology = Ontology(
         name=file.name,
         version=file.version,
         entity_types={**base.entity_types, **types},
         predicates={**base.predicates, **predicates},
-        fallback=file.fallback or base.fallback,
         abbreviations={**base.abbreviations, **abbreviations},
     )
     faults = sorted(_unknown_names(ontology, file))
@@ -198,8 +189,7 @@ def _unknown_names(ontology: Ontology, file: _File) -> Iterator[Fault]:
     if not ontology.name:
         yield Fault(1, "the ontology has no name", "add the line `name: …`")
     missing = [f"entity type {name!r}" for name in _REQUIRED_TYPES if name not in ontology.entity_types]
-    needed = dict.fromkeys((*_REQUIRED_PREDICATES, ontology.fallback))
-    missing += [f"predicate {name!r}" for name in needed if name not in ontology.predicates]
+    missing += [f"predicate {name!r}" for name in _REQUIRED_PREDICATES if name not in ontology.predicates]
     for each in missing:
         yield Fault(1, f"the {each} is missing", "add it, or write `extends: default`")
     for name, row in file.entity_types.items():
@@ -207,14 +197,12 @@ def _unknown_names(ontology: Ontology, file: _File) -> Iterator[Fault]:
             yield Fault(name.line, f"{name!r} is_a {row.is_a!r}, which is not an entity type")
         if row.is_a and ontology.is_a(row.is_a, name):
             yield Fault(name.line, f"{name!r} is_a itself by way of {row.is_a!r}")
-    owners: dict[tuple[str, str], str] = {}
+    owners: dict[str, str] = {}
     for name, predicate in file.predicates.items():
         named = dict.fromkeys((*predicate.domain, *predicate.range))
         for unknown in (one for one in named if one not in ontology.entity_types):
             known = f"known: {', '.join(sorted(ontology.entity_types))}"
             yield Fault(name.line, f"{name!r} names {unknown!r}, which is not an entity type", known)
-        claims = [("synonym", synonym.lower()) for synonym in predicate.synonyms]
-        for what, text in (*claims, *(("metadata key", key) for key in predicate.metadata)):
-            if owners.setdefault((what, text), name) != name:
-                both = f"{owners[what, text]!r} and {name!r}"
-                yield Fault(name.line, f"{text!r} is a {what} of both {both}")
+        for key in predicate.metadata:
+            if owners.setdefault(key, name) != name:
+                yield Fault(name.line, f"{key!r} is a metadata key of both {owners[key]!r} and {name!r}")

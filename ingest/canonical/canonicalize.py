@@ -1,4 +1,4 @@
-"""Canonicalise raw triples: one name for each object, one type for each name, and the ontology's predicates; and the aliases of systems.
+"""Canonicalise raw triples: one name for each object, one type for each name; and the aliases of systems.
 
 Tools are never changed. Every surface form is returned with its count.
 """
@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.extract.extractor import RejectedTriple
-from ingest.graph import HEAD, PHRASE, PREDICATE, TAIL, TOOL, TripleTable, node_key
-from ingest.linking.subjects import registered_label
+from ingest.graph import HEAD, PREDICATE, TAIL, TOOL, TripleTable, node_key
 from ingest.word_lists import word_list
-from ontology.names import canonical_name, is_word, stop_words, verb_lemma, words
+from ontology.names import canonical_name, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_graph import Aliases, Synonyms, Triple, preferred_name
@@ -30,7 +29,7 @@ class Canonicalization:
 
     :param triples: canonical triples in the order of the raw ones; triples with equal keys are not merged.
     :param surface_forms: map from node key (``type:name``) to ``(form, count)``, most frequent first; sorted by key.
-    :param rejected: triples that are invalid after merging (``self-loop``, ``no-name``).
+    :param rejected: triples that merging made a ``self-loop``.
     :param abbreviations: map to expansion in the whole catalogue; requests must be parsed with the same map.
     :param warnings: declared abbreviations that are not used, one sentence each.
     """
@@ -58,9 +57,9 @@ _SPELLED_TYPES = ("business_object", "capability")
 def canonicalize(
     triples: Iterable[Triple], tools: Sequence[Tool], ontology: Ontology, *, synonyms: Mapping[str, Synonyms] = {}
 ) -> Canonicalization:
-    """Make names, types and predicates canonical.
+    """Make names and types canonical.
 
-    :param triples: raw triples of the catalogue, from any extractor.
+    :param triples: valid triples of the catalogue, from any extractor.
     :param tools: the tools of the catalogue; their documents may declare abbreviations.
     :param synonyms: tool id → the names that replace others in what is read of it.
     """
@@ -70,7 +69,7 @@ def canonicalize(
     counts = np.bincount(ends_2N.ravel(), minlength=len(surfaces)).tolist()
     read = [(surface, count) for surface, count in zip(surfaces, counts, strict=True) if count]
     named = {surface: _named(surface, expansions, synonyms) for surface, _ in read}
-    columns, texts = _with_predicates(raw, ontology)
+    columns, texts = raw.columns.copy(), raw.texts
 
     numbers: dict[_Node, int] = {}
     node_of = {surface: numbers.setdefault((surface.type, name), len(numbers)) for surface, name in named.items()}
@@ -122,41 +121,11 @@ def _spelling(kind: str, name: str) -> tuple[str, ...]:
     return kind, name.replace(" ", ""), *re.findall(r"\d+", name)
 
 
-def _with_predicates(raw: TripleTable, ontology: Ontology) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the columns of the triples with the ontology's predicates, and with raw ones as phrases; and the texts that they number."""
-    kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kind for kind, _ in raw.ends))}
-    kind_E = np.asarray([kinds[kind] for kind, _ in raw.ends], dtype=np.int64)
-    codes = raw.columns[PREDICATE].astype(np.int64) * len(raw.texts) + raw.columns[PHRASE]
-    codes = (codes * len(kinds) + kind_E[raw.columns[HEAD]]) * len(kinds) + kind_E[raw.columns[TAIL]]
-    _, firsts, signature_N = np.unique(codes, return_index=True, return_inverse=True)
-    by_base: dict[str, set[str]] = defaultdict(set)
-    for known in ontology.predicates.values():
-        for synonym in (known.name, *known.synonyms):
-            by_base[_base(synonym)].add(known.name)
-    synonyms = {base: min(found) for base, found in by_base.items() if base and len(found) == 1}
-    texts = {text: number for number, text in enumerate(raw.texts)}
-    predicates, phrases = [], []
-    for head, tail, name, said in raw.columns[: PHRASE + 1, firsts].T.tolist():
-        predicate, phrase = raw.texts[name], raw.texts[said]
-        found = _resolved(predicate, phrase, raw.ends[head][0], raw.ends[tail][0], ontology, synonyms)
-        predicates.append(texts.setdefault(found, len(texts)))
-        phrases.append(phrase or ("" if found == predicate else predicate))
-    numbers = [predicates, [texts.setdefault(phrase, len(texts)) for phrase in phrases]]
-    columns = raw.columns.copy()
-    columns[PREDICATE], columns[PHRASE] = np.asarray(numbers, dtype=np.int32)[:, signature_N]
-    return columns, list(texts)
-
-
 def _rejected(raw: TripleTable, table: TripleTable) -> Iterator[tuple[int, RejectedTriple]]:
-    """Yield the number and the reason of each triple that is invalid after merging."""
-    heads_N, tails_N = table.columns[HEAD], table.columns[TAIL]
-    unnamed_E = np.asarray([not name for _, name in table.ends], dtype=np.bool_)
-    unnamed_N = unnamed_E[heads_N] | unnamed_E[tails_N]
-    for at in np.flatnonzero(unnamed_N | (heads_N == tails_N)).tolist():
-        kind, name = table.ends[int(heads_N[at])]
-        loop = f"both ends became the {kind} {name!r}"
-        reason, detail = ("no-name", "one end has no letter or digit") if unnamed_N[at] else ("self-loop", loop)
-        yield at, RejectedTriple(raw[at], reason, detail)
+    """Yield the number and the reason of each triple whose ends have become one node."""
+    for at in np.flatnonzero(table.columns[HEAD] == table.columns[TAIL]).tolist():
+        kind, name = table.ends[int(table.columns[HEAD, at])]
+        yield at, RejectedTriple(raw[at], "self-loop", f"both ends became the {kind} {name!r}")
 
 
 def _surfaces(raw: TripleTable, apart: Collection[str]) -> tuple[list[_Surface], NDArray[np.int32]]:
@@ -318,112 +287,23 @@ def _one_type(
             del changes[node]
 
 
-# Predicates.
-
-_AUXILIARIES = word_list("canonical", "auxiliaries")
-
-
-def _resolved(
-    predicate: str, phrase: str, head_type: str, tail_type: str, ontology: Ontology, synonyms: Mapping[str, str]
-) -> str:
-    """Map a raw predicate to one of the ontology; where the fallback does not allow its types either, validation rejects it."""
-    if predicate in ontology.predicates and not (predicate == ontology.fallback and phrase):
-        return predicate
-    text = phrase or predicate
-    for found in (ontology.predicate_for(text), synonyms.get(_base(text), "")):
-        if found == predicate:
-            return predicate
-        if found and not ontology.predicates[found].derived and ontology.allows(head_type, found, tail_type):
-            return found
-    return ontology.fallback if ontology.allows(head_type, ontology.fallback, tail_type) else predicate
-
-
-def _base(phrase: str) -> str:
-    """A phrase without auxiliaries and endings in -s; other endings count: "managed by" and "manages" have opposite directions."""
-    phrase_words = words(phrase)
-    kept = [word for word in phrase_words if word not in _AUXILIARIES] or phrase_words
-    return " ".join(verb_lemma(word) if word.endswith("s") else word for word in kept)
-
-
-_GENERIC = word_list("canonical", "generic_system_words") | stop_words("index") | stop_words("name_edges")
-_VERSION = re.compile(r"v?\d+")
-_VENDOR_WORDS = 3
-_MIN_CHARS = 2
-
-
 def system_aliases(
     tools: Sequence[Tool],
     triples: Iterable[Triple],
-    given: Mapping[str, Sequence[str]] = {},
+    given: Mapping[str, Sequence[str]],
     *,
     abbreviations: Mapping[str, str] = {},
 ) -> dict[str, Aliases]:
-    """Map from the node key of each system to its aliases, each with its origin: the sources file or the documents.
-
-    ``acme crm api`` is also *acme crm* and *acme*. Aliases that the owner gives are kept as they are; one that several systems are given
-    names each of them. Those that are derived from names are kept where they name one thing only: the name of the system without generic
-    words at its ends, and the vendor: the first words of a name that are also the registered label of the host of its server or its
-    contact (``api.acme.com``). One that two systems have is left out; so is, unless a host confirms it, an everyday word, or everyday
-    words that name another entity ("purchase order service"). Of 180 requests to real documents 27 say one.
+    """Map from the node key of each system to the aliases that its owner gives, with their origin; one that several systems are given names each.
 
     :param triples: the canonical triples of the tools.
     :param given: map from namespace to the aliases that its owner gives.
     :param abbreviations: map from abbreviation to expansion in the whole catalogue.
     """
-    table = TripleTable.of(triples)
-    of_tool: dict[str, set[str]] = defaultdict(set)
-    used = [table.ends[number] for number in np.unique(table.columns[[HEAD, TAIL]]).tolist()]
-    taken = {name for kind, name in used if kind != "system"}  # by other entities
+    namespaces = {tool.id: tool.namespace for tool in tools if given.get(tool.namespace)}
+    table, found = TripleTable.of(triples), defaultdict[str, set[str]](set)
     is_system_E = np.asarray([kind == "system" for kind, _ in table.ends], dtype=np.bool_)
-    for one in table.chosen(is_system_E[table.columns[TAIL]]):
-        if one.head_type == "tool":
-            of_tool[one.head].add(one.tail)
-    names: dict[str, dict[str, None]] = {}  # of each system: its own name, then those of its namespaces and its contact
-    labels: dict[str, set[str]] = defaultdict(set)  # that were registered of the hosts of its servers and its contact
-    owned: dict[str, set[str]] = defaultdict(set)
-    for tool in tools:
-        contact, host = (str(tool.metadata.get(key) or "") for key in ("contact", "contact_host"))
-        servers = tool.call.servers if tool.call is not None else ()
-        aliases = {canonical_name(alias, abbreviations) for alias in given.get(tool.namespace, ())}
-        for system in sorted(of_tool.get(tool.id, ())):
-            other = (canonical_name(name, abbreviations) for name in (tool.namespace, contact))
-            names.setdefault(system, {system: None}).update(dict.fromkeys(other))
-            labels[system].update(filter(None, map(registered_label, (*servers, host))))
-            owned[system].update(alias for alias in aliases if _names_something(alias.split()))
-    derived = {system: set(_derived(list(known), labels[system], taken)) - {system} for system, known in names.items()}
-    claims = Counter(alias for found in (*derived.values(), *owned.values()) for alias in found)
-    found: dict[str, Aliases] = {}
-    for system in names:
-        unique = {alias for alias in derived[system] if claims[alias] == 1 and alias not in names}
-        origins = dict.fromkeys(unique, "documents") | dict.fromkeys(owned[system] - {system}, "sources file")
-        found[node_key("system", system)] = tuple(sorted(origins.items()))
-    return found
-
-
-def _derived(names: Sequence[str], labels: Collection[str], taken: Collection[str]) -> Iterator[str]:
-    own = _without_generic_ends(names[0].split())
-    for name in names:
-        whole = name.split()
-        for size in range(1, min(_VENDOR_WORDS, len(whole)) + 1):
-            # People write a name in one word too, as its host does: "victorops", "onsched".
-            if "".join(whole[:size]) in labels and _names_something(whole[:size]):
-                yield from (" ".join(whole[:size]), "".join(whole[:size]))
-        tokens = _without_generic_ends(whole)
-        alias = " ".join(tokens)
-        is_everyday = all(map(is_word, tokens)) and (len(tokens) == 1 or alias in taken)
-        # A contact is no name of the system, and a namespace only where it is the beginning of the system's own name.
-        if tokens == own[: len(tokens)] and _names_something(tokens) and not is_everyday:
-            yield alias
-
-
-def _without_generic_ends(tokens: Sequence[str]) -> list[str]:
-    kept = [at for at, token in enumerate(tokens) if not _is_generic(token)]
-    return list(tokens[kept[0] : kept[-1] + 1]) if kept else []
-
-
-def _is_generic(token: str) -> bool:
-    return token in _GENERIC or _VERSION.fullmatch(token) is not None
-
-
-def _names_something(tokens: Sequence[str]) -> bool:
-    return len("".join(tokens)) >= _MIN_CHARS and not all(map(_is_generic, tokens))
+    for one in table.chosen(is_system_E[table.columns[TAIL]]) if namespaces else ():
+        names = (canonical_name(alias, abbreviations) for alias in given.get(namespaces.get(one.head, ""), ()))
+        found[node_key("system", one.tail)].update(name for name in names if name not in ("", one.tail))
+    return {key: tuple((alias, "sources file") for alias in sorted(names)) for key, names in found.items() if names}

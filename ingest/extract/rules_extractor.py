@@ -18,7 +18,6 @@ from ingest.extract.sentences import MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS,
 from ingest.extract.spacy_parser import Finding, SentenceParser, find_model
 from ingest.extract.structure import structural_triples
 from ontology.errors import CatalogError, InvalidArgumentError
-from ontology.names import verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_graph import Triple
@@ -28,10 +27,9 @@ _MAX_PARSED_PARAMETERS = 40  # maximum number of inputs with parsed descriptions
 CHUNK = 256  # tools whose sentences are parsed together; the unit of work of a process
 # Maximum number of tools for one process: to start more processes, which load the model, would take longer than the work.
 MAX_SEQUENTIAL_TOOLS = 3 * CHUNK
-_MAX_LOSSES = 3  # of processes, one after another at the same tools
 _TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # confidence of an entity, by the field that names it
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
-_PARAMETER_DISCOUNT, _CORE_DISCOUNT, _KNOWN_BONUS = 0.8, 0.05, 0.1
+_CORE_DISCOUNT = 0.05
 _CAMEL_CASE = re.compile(r"[a-z][A-Z]")
 _OBJECT = "business_object"
 _processes = partial(ProcessPoolExecutor, mp_context=get_context("spawn"))
@@ -81,24 +79,18 @@ class RulesExtractor:
             for chunk in chunks:
                 yield from self._extractor.extract(chunk)
             return
-        # Where a process is killed, all are started again, and only what was not yielded is done again.
-        make, losses = self._pool or _processes, 0
-        while chunks:
-            try:
-                with make(self._workers, initializer=_init, initargs=(self._ontology, self._model)) as pool:
-                    with closing(pool.map(_extract, list(chunks))) as results:  # type: ignore[type-var]
-                        for extractions in results:
-                            yield from extractions
-                            del chunks[0]
-                            losses = 0
-            except BrokenProcessPool as error:
-                losses += 1
-                if losses > _MAX_LOSSES:
-                    raise CatalogError(
-                        f"the processes that extract were killed {losses} times at the same tools",
-                        subject=chunks[0][0].id,
-                        remedy="Give the build more memory, or use fewer --workers",
-                    ) from error
+        make = self._pool or _processes
+        try:
+            with make(self._workers, initializer=_init, initargs=(self._ontology, self._model)) as pool:
+                with closing(pool.map(_extract, chunks)) as results:  # type: ignore[type-var]
+                    for extractions in results:
+                        yield from extractions
+        except BrokenProcessPool as error:
+            raise CatalogError(
+                "a process that extracts was killed",
+                subject="--workers",
+                remedy="Give the build more memory, or use fewer --workers; it goes on with what is in the store's cache",
+            ) from error
 
 
 _extractor: list[_ChunkExtractor] = []  # of the worker process
@@ -116,10 +108,6 @@ class _ChunkExtractor:
     def __init__(self, ontology: Ontology, model: str) -> None:
         self.ontology = ontology
         self.parser = SentenceParser(model)
-        self.predicates: dict[str, str] = {}  # by base forms: "sends to" matches the synonym "sent to"
-        for predicate in ontology.predicates.values():
-            for phrase in (predicate.name, *predicate.synonyms):
-                self.predicates.setdefault(_lemmas(phrase), predicate.name)
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         by_tool = [list(_sentences(tool)) for tool in tools]
@@ -162,21 +150,6 @@ class _ChunkExtractor:
                     yield source.triple(head, "has_entity", (phrase.core, _OBJECT), core, span)
         for found in () if is_input else finding.capabilities:
             yield from _capability(source, found.name, found.target, _CAPABILITY_IN_TEXT, found.span)
-        for relation in finding.relations:
-            if inputs.isdisjoint(f"{relation.head} {relation.tail}".lower().split()):
-                known = self.ontology.predicate_for(relation.phrase) or self.predicates.get(
-                    _lemmas(relation.phrase), ""
-                )
-                known = known if known and self.ontology.allows(_OBJECT, known, _OBJECT) else ""
-                confidence = relation.confidence + (_KNOWN_BONUS if known else -_KNOWN_BONUS)
-                yield source.triple(
-                    (relation.head, _OBJECT),
-                    known or self.ontology.fallback,
-                    (relation.tail, _OBJECT),
-                    round(confidence * (_PARAMETER_DISCOUNT if is_input else 1.0), 2),
-                    relation.span,
-                    relation.phrase,
-                )
 
 
 def _capability(
@@ -202,7 +175,3 @@ def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
             yield f"parameters.{parameter.name}", sentence
             if len(sentence.text) >= MIN_SENTENCE_CHARS:
                 break
-
-
-def _lemmas(phrase: str) -> str:
-    return " ".join(verb_lemma(word) for word in words(phrase))

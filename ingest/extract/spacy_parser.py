@@ -1,4 +1,4 @@
-"""Sentences parsed by spaCy: the objects that they name, the capabilities of the tool, and relations between objects."""
+"""Sentences parsed by spaCy: the objects that they name, and the capabilities of the tool."""
 
 from __future__ import annotations
 
@@ -35,22 +35,11 @@ class Capability(NamedTuple):
     span: tuple[int, int]
 
 
-class Relation(NamedTuple):
-    """Two objects and the words between them, for the choice of a predicate; the confidence is in [0, 1]."""
-
-    head: str
-    tail: str
-    phrase: str
-    confidence: float
-    span: tuple[int, int]
-
-
 class Finding(NamedTuple):
     """The extraction from one sentence; positions are character indices in the original sentence."""
 
     phrases: tuple[Phrase, ...]
     capabilities: tuple[Capability, ...]
-    relations: tuple[Relation, ...]
 
 
 def find_model() -> tuple[str, str]:
@@ -177,22 +166,16 @@ def _phrase(words: Sequence[_Word], text: str) -> Phrase | None:
     return Phrase(" ".join(text[first:last].split()), " ".join(text[inner:last].split()), first, last, inner)
 
 
-# Capabilities and relations.
+# Capabilities.
 
 _ABOUT = frozenset(("of", "about", "for", "on", "regarding", "containing"))
 _TOOL_SUBJECTS = vocabulary("tool_subjects")
-_NOUN_PREPOSITIONS = vocabulary("noun_prepositions")
-_VERB_PREPOSITIONS = vocabulary("verb_prepositions")
-_LOOKUP_VERBS = vocabulary("lookup_verbs")
-_ACTION_NOUNS = vocabulary("deed_nouns")
-_LIGHT_VERBS = vocabulary("light_verbs")
 _LINKING_VERBS = vocabulary("linking_verbs")
 _TRANSPARENT_HEADS = vocabulary("transparent_heads")
 _OBLIGATIONS = vocabulary("obligations")
 _ERROR = re.compile(r"\b(?:errors?|exceptions?)\b", re.IGNORECASE)
 # Container nouns, verbs between a verb and its subject, coordinated objects.
 _MAX_DEPTH, _MAX_CHAIN, _MAX_CONJUNCTS = 3, 4, 4
-_STRONG, _LOOKUP, _WEAK = 0.5, 0.45, 0.4  # confidence of a relation
 
 
 def _children(token: Any, *dependencies: str) -> list[Any]:
@@ -221,7 +204,7 @@ class _Tree:
     def finding(self) -> Finding:
         by, found = self.prefix_chars, self.phrases.values()
         phrases = (Phrase(one.name, one.core, one.start - by, one.end - by, one.core_start - by) for one in found)
-        return Finding(tuple(phrases), tuple(self._capabilities()), tuple(self._relations()))
+        return Finding(tuple(phrases), tuple(self._capabilities()))
 
     def _capabilities(self) -> Iterator[Capability]:
         if not self.prefix_chars and not any(t.dep_ == "nsubj" and t.lower_ in _TOOL_SUBJECTS for t in self.doc):
@@ -248,7 +231,8 @@ class _Tree:
     def _has_tool_subject(self, verb: Any) -> bool:
         """Whether the tool is the subject of the verb: the inserted subject, or a word for the tool."""
         for _ in range(_MAX_CHAIN):
-            if (subject := self._subject(verb)) is not None:
+            if subjects := _children(verb, "nsubj", "nsubjpass"):
+                subject = subjects[0]
                 obliged = any(child.lower_ in _OBLIGATIONS for child in _children(verb, "aux"))
                 if subject.lower_ in ("user", "users") and obliged:
                     return False  # "The user will receive an email" is no action of the tool
@@ -268,7 +252,8 @@ class _Tree:
         if direct := _children(verb, "dobj", "oprd"):
             yield from self._coordinated(direct[0])
         elif prepositions:
-            yield from self._after(prepositions[0])
+            for target in _children(prepositions[0], "pobj"):
+                yield from self._coordinated(target)
         else:
             for other in _children(verb, "conj"):
                 if other.tag_.startswith("VB"):
@@ -279,19 +264,6 @@ class _Tree:
             if member.i >= token.i and (phrase := self._named(member)) is not None:
                 yield phrase
 
-    def _after(self, governor: Any, dependency: str = "pobj") -> list[Phrase]:
-        return [phrase for child in _children(governor, dependency) for phrase in self._coordinated(child)]
-
-    def _subject(self, verb: Any) -> Any:
-        return next(iter(_children(verb, "nsubj", "nsubjpass")), None)
-
-    def _phrase_of(self, token: Any) -> Phrase | None:
-        """Return the phrase of a token; of a relative pronoun that of its antecedent; None where there is none."""
-        if token is None:
-            return None
-        is_relative = token.tag_ in ("WDT", "WP") and token.head.dep_ == "relcl"
-        return self._named(token.head.head if is_relative else token)
-
     def _named(self, token: Any, depth: int = _MAX_DEPTH) -> Phrase | None:
         """Return the phrase with this head; for a container noun ("a list of orders") the phrase after it; else None."""
         if token.i in self.phrases:
@@ -301,63 +273,3 @@ class _Tree:
                 for inner in _children(preposition, "pobj") if preposition.lower_ in _ABOUT else ():
                     return self._named(inner, depth - 1)
         return None
-
-    def _relations(self) -> Iterator[Relation]:
-        for token in self.doc:
-            if token.idx < self.prefix_chars:
-                continue
-            if token.dep_ in ("prep", "agent") or (token.dep_ == "dative" and token.tag_ in ("IN", "TO")):
-                yield from self._preposition(token)
-            elif token.dep_ == "poss":
-                owned = self.phrases.get(token.head.i)
-                yield from self._pairs([self._phrase_of(token)], "has", [owned] if owned else [], _STRONG)
-            elif token.tag_.startswith("VB"):
-                yield from self._clause(token)
-
-    def _preposition(self, preposition: Any) -> Iterator[Relation]:
-        """Yield the relations that a preposition makes with the noun, the adjective or the verb before it."""
-        governor, word, tails = preposition.head, preposition.lower_, self._after(preposition)
-        if governor.tag_.startswith("VB"):
-            yield from self._verb_preposition(governor, word, tails)
-        elif governor.tag_.startswith("JJ") and governor.dep_ in ("amod", "acl", "relcl", "acomp"):
-            owner = governor.head if governor.dep_ != "acomp" else self._subject(governor.head)
-            yield from self._pairs([self._phrase_of(owner)], f"{governor.lower_} {word}", tails, _STRONG)
-        elif word in _NOUN_PREPOSITIONS and governor.lower_ not in _ACTION_NOUNS:
-            yield from self._pairs([self.phrases.get(governor.i)], word, tails, _STRONG)
-
-    def _verb_preposition(self, verb: Any, word: str, tails: Sequence[Phrase]) -> Iterator[Relation]:
-        name = self._action(verb) if verb.idx == self.prefix_chars else verb.lower_
-        phrase = word if verb_lemma(verb.lower_) == "be" else f"{name} {word}"
-        passive = _children(verb, "nsubjpass")
-        heads = self._after(verb, "dobj")
-        participle = verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD")
-        if participle or passive:
-            owner = self._phrase_of(verb.head if participle else passive[0])
-            yield from self._pairs([owner], phrase, tails, _STRONG)
-        elif self._action(verb) in _LOOKUP_VERBS and word in _NOUN_PREPOSITIONS:
-            yield from self._pairs(heads, word, tails, _LOOKUP)
-        elif word in _VERB_PREPOSITIONS:
-            yield from self._pairs(heads, phrase, tails, _WEAK)
-        elif not heads:
-            yield from self._pairs([self._phrase_of(self._subject(verb))], phrase, tails, _STRONG)
-
-    def _clause(self, verb: Any) -> Iterator[Relation]:
-        """Yield the relations between subject and object of a verb, also of a participle ("orders containing items")."""
-        base = verb_lemma(verb.lower_)
-        is_complement = verb.dep_ in ("ccomp", "xcomp") and verb_lemma(verb.head.lower_) in _LINKING_VERBS
-        if base in _LIGHT_VERBS or base in _LINKING_VERBS or is_complement:
-            return
-        subject = verb.head if verb.dep_ == "acl" and verb.tag_ == "VBG" else self._subject(verb)
-        no_object = _TOOL_SUBJECTS - {"which", "that", "user", "users"}
-        if subject is not None and subject.idx >= self.prefix_chars and subject.lower_ not in no_object:
-            yield from self._pairs([self._phrase_of(subject)], verb.lower_, self._after(verb, "dobj"), _STRONG)
-
-    def _pairs(
-        self, heads: Sequence[Phrase | None], phrase: str, tails: Sequence[Phrase], confidence: float
-    ) -> Iterator[Relation]:
-        for head in heads:
-            for tail in tails:
-                if head is not None and canonical_name(head.core) != canonical_name(tail.core):
-                    start, end = min(head.core_start, tail.core_start), max(head.end, tail.end)
-                    span = (start - self.prefix_chars, end - self.prefix_chars)
-                    yield Relation(head.core, tail.core, phrase, confidence, span)

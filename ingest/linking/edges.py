@@ -22,7 +22,6 @@ from ingest.linking.values import (
     NO_LINKS,
     PEOPLE,
     PLAIN_VALUE,
-    READS,
     TYPED_RESOURCE,
     ConsumedValue,
     DeclaredLinks,
@@ -306,9 +305,7 @@ def _is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consum
     if not own or consumed.location == "path" or consumed.key[0] == own:
         return False
     changes = _makes(consumed, consumer) or (consumer.action == "update" and bool(consumed.location))
-    sends = consumer.path and consumer.action == "act" and consumed.location in ("body", "form")
-    alike = own in (producer.entity, *producer.entities[:1])
-    return alike and (changes or (bool(sends) and producer.action in READS))
+    return changes and own in (producer.entity, *producer.entities[:1])
 
 
 def _is_nested(consumed: ConsumedValue, consumer: ToolProfile) -> bool:

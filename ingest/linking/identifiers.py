@@ -250,7 +250,7 @@ class IdentifierReader:
         return Identifier(name, "id", 0.45, ("path",))
 
     def _by_document(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
-        """Identify by the description, the format or the tool's subject, when the name is no name of an identifier."""
+        """Identify by the description or the tool's subject, when the name is no name of an identifier."""
         name = self.names.join(tokens)
         if tokens[-1] in _NOT_KEYS or name in GENERIC_NAMES or name in CONTAINER_NAMES:
             return None
@@ -258,8 +258,6 @@ class IdentifierReader:
             return None
         if _IS_ID.match(_plain(parameter.description[:120])):
             return Identifier(name, "id", 0.7, ("description",))
-        if parameter.format in ("uuid", "guid") or parameter.type.lower() in ("uuid", "guid", "edm.guid"):
-            return Identifier(name, "id", 0.6, ("format",))
         if name == self.subject.entity and type_family(parameter.type) in ("string", "integer"):
             # A business key often has the name of its object: PurchaseOrder is the key of a purchase order.
             return Identifier(name, "id", 0.6, ("tool",))

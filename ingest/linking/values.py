@@ -19,7 +19,6 @@ from ingest.linking.identifiers import (
     Identifier,
     IdentifierReader,
     Kinds,
-    head_noun,
     kinds_of,
     type_family,
 )
@@ -149,11 +148,6 @@ class KnownEntities:
             sure = [one for _, one in draft.inputs if one is not None and one.confidence >= 0.5]
             by_tool = {one.entity for one in sure if one.evidence == ("tool",)}
             self.of_system[draft.system] |= {one.entity for one in sure if one.evidence != ("tool",)}
-            # The bare id that a tool about one entity must be given is that entity's: update-order(id).
-            needed = [(each.name.lower(), found) for each, found in draft.inputs if each.required]
-            own = any(found and found.evidence == ("tool",) for name, found in needed if name in BARE_IDENTIFIERS)
-            if own and draft.action in ("get", "update", "delete"):
-                self.of_system[draft.system].add(draft.reader.subject.entity)
             if draft.action in READS:
                 self.subjects[draft.system].update(draft.reader.subject.entities)
             named.update((draft.system, entity) for entity in by_tool - GENERIC_NAMES)
@@ -274,7 +268,7 @@ def consumed_values(draft: Draft, known: KnownEntities) -> tuple[ConsumedValue, 
             location=parameter.location,
             kinds=kinds_of(parameter),
             context=parameter.name in draft.context,
-            collection=_collection(draft, parameter, key[0]) if identifier else "",
+            collection=collection_path(draft.tool, parameter) if identifier else "",
         )
         # One name may be in the query and in the body; an edge does not distinguish the two.
         previous = found.get(value.parameter)
@@ -334,16 +328,6 @@ def _person_key(draft: Draft, parameter: Parameter, tokens: list[str], subjects:
     if not role and "address of" not in parameter.description.lower():
         return None
     return (role if role in subjects else ANY_PERSON), kind
-
-
-def _collection(draft: Draft, parameter: Parameter, entity: str) -> str:
-    """Return the path of the collection that an input is an item of; a part of a key may be the key of another collection."""
-    placeholders = [step for step in draft.reader.steps if step.placeholder]
-    step = next((step for step in placeholders if step.text == parameter.name), None)
-    if step is not None and head_noun(step.collection) != head_noun(entity):
-        if sum(one.collection == step.collection for one in placeholders) > 1:
-            return ""
-    return collection_path(draft.tool, parameter)
 
 
 def naming_field(word: str) -> str:

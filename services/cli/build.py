@@ -257,10 +257,10 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write the tool graph to a JSON file for other programs, or into a Neo4j database, in place of the graph that is there."""
-    from ingest.export import export_graph
     from ingest.neo4j import parse_bolt_address, write_neo4j
     from retrieval.snapshot.graph_views import snapshot_graph
     from retrieval.snapshot.reader import open_snapshot
+    from services.jobs.tool_graph_file import export_graph
 
     if not out.strip():
         remedy = "A variable of the shell may not be set; name a file"

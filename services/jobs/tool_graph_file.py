@@ -1,17 +1,20 @@
-"""The tool graph of a snapshot as a Ladybug file that questions are asked of: loaded on first use, and kept by the snapshot's id.
+"""The tool graph of a snapshot for other programs: a JSON file, and the Ladybug file that questions are asked of.
 
-Each type of nodes has a table, and so has each predicate. Tools have their effect where it is known, cells without a value are null, and
-columns that say where a node or an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
+In the Ladybug file each type of nodes has a table, and so has each predicate. Tools have their effect where it is known, and columns that
+say where a node or an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ingest.export import edge_rows, node_rows, relations
+from ingest.neo4j import relation
+from ontology.files import write_file
 from ontology.tool_effects import known_effect_of
 from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable, load_once
 from retrieval.snapshot.graph_views import snapshot_graph
@@ -20,16 +23,24 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.cached_store import cache_folder
 
 if TYPE_CHECKING:
-    pass
+    import networkx as nx
 
-_LAYOUT = 4  # of the files: part of their names; it changes with what this module makes of the same snapshot
-_NODE_COLUMNS: Mapping[str, ColumnType] = {
-    "key": "string",
-    "id": "string",
-    "name": "string",
-    "text": "string",
-    "degree": "integer",
-}
+    Graph = nx.MultiDiGraph[str]
+
+
+def export_graph(graph: Graph, path: Path) -> None:
+    """Write a graph as node-link JSON, which ``networkx.node_link_graph(…, name="key", key="key", edges="edges")`` reads.
+
+    :raises StorageError: when the file cannot be written; what stood there stays.
+    """
+    import networkx as nx
+
+    data = nx.node_link_data(graph, name="key", key="key", edges="edges")
+    write_file(path, json.dumps(data, default=astuple, indent=0) + "\n")
+
+
+_LAYOUT = 4  # of the Ladybug files: part of their names; it changes with what this module makes of the same snapshot
+_NODE_COLUMNS: Mapping[str, ColumnType] = {"id": "string", "name": "string", "text": "string", "degree": "integer"}
 _EDGE_COLUMNS: Mapping[str, ColumnType] = {
     "confidence": "number",
     "parameter": "string",
@@ -40,7 +51,8 @@ _EDGE_COLUMNS: Mapping[str, ColumnType] = {
 
 
 def tool_graph_file(store: Path, folder: Path | None = None) -> Path:
-    """Return the file of a store's published snapshot, in a folder of such files (the user's cache where None).
+    """Return the Ladybug file of a store's published snapshot, in a folder of such files (the user's cache where None):
+    loaded on first use, and kept by the snapshot's id.
 
     :raises NotFoundError: when the store has no published snapshot; SnapshotError when it cannot be used.
     :raises StorageError: when the file cannot be written.
@@ -61,23 +73,23 @@ def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable
     graph = snapshot_graph(snapshot)
     effects = {f"tool:{tool.id}": known_effect_of(tool) for tool in snapshot.tools}
     by_type: dict[str, list[list[object]]] = defaultdict(list)
-    type_of: dict[str, str] = {}
-    for node, row in zip(graph, node_rows(graph), strict=True):
-        type_of[row["key"]] = row["type"]
-        by_type[row["type"]].append([*(row[column] for column in _NODE_COLUMNS), effects.get(node)])
-    columns = (*_NODE_COLUMNS.items(), ("effect", "string"))
+    for key, data in graph.nodes(data=True):
+        by_type[data["type"]].append([key, *(data[column] for column in _NODE_COLUMNS), effects.get(key)])
+    columns: tuple[tuple[str, ColumnType], ...] = (("key", "string"), *_NODE_COLUMNS.items(), ("effect", "string"))
     nodes = [NodeTable(type=kind, columns=columns, key="key", rows=rows) for kind, rows in by_type.items()]
+    rows_of: dict[str, dict[tuple[str, str], list[list[object]]]] = defaultdict(lambda: defaultdict(list))
+    for head, tail, data in graph.edges(data=True):
+        ends = graph.nodes[head]["type"], graph.nodes[tail]["type"]
+        cells = [data.get(column) for column in _EDGE_COLUMNS]
+        rows_of[relation(data["predicate"])][ends].append([head, tail, *cells])
     edges = []
-    for name in relations(graph):  # a table for each pair of types; all have the columns that any of them fills
-        pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-        for row in edge_rows(graph, name):
-            pairs[type_of[row["head"]], type_of[row["tail"]]].append(row)
-        every = [row for of in pairs.values() for row in of]
-        filled = [column for column in _EDGE_COLUMNS if any(row[column] not in ("", None) for row in every)]
-        typed = tuple((column, _EDGE_COLUMNS[column]) for column in filled)
-        for (source, target), of in pairs.items():
-            cells = [[None if row[each] == "" else row[each] for each in ("head", "tail", *filled)] for row in of]
+    for name in sorted(rows_of):  # a table for each pair of types; all have the columns that any of them fills
+        every = [row for rows in rows_of[name].values() for row in rows]
+        filled = [at for at in range(len(_EDGE_COLUMNS)) if any(row[at + 2] is not None for row in every)]
+        typed = tuple(list(_EDGE_COLUMNS.items())[at] for at in filled)
+        for (source, target), rows in rows_of[name].items():
+            cells_of = [[*row[:2], *(row[at + 2] for at in filled)] for row in rows]
             edges.append(
-                RelationshipTable(type=name, source_type=source, target_type=target, columns=typed, rows=cells)
+                RelationshipTable(type=name, source_type=source, target_type=target, columns=typed, rows=cells_of)
             )
     return nodes, edges

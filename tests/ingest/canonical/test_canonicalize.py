@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.canonical.canonicalize import Canonicalization, canonicalize
+from ingest.canonical.canonicalize import Canonicalization, canonicalize, system_aliases
 from ontology import Ontology, Provenance, Tool, Triple, load_ontology
 from tests.harness.hash_seeds import said_by
 
@@ -29,9 +29,7 @@ def has(
     return [triple] * times
 
 
-def between(
-    head: str, predicate: str, tail: str, phrase: str = "", types: tuple[str, str] = ("business_object",) * 2
-) -> Triple:
+def between(head: str, predicate: str, tail: str, types: tuple[str, str] = ("business_object",) * 2) -> Triple:
     return Triple(
         head=head,
         head_type=types[0],
@@ -40,7 +38,6 @@ def between(
         tail_type=types[1],
         confidence=0.6,
         provenance=SAID,
-        phrase=phrase,
     )
 
 
@@ -134,21 +131,17 @@ def test_things_that_only_look_alike_stay_apart(pair: tuple[str, str], kind: str
     assert len(set(tails(result))) == 2
 
 
-# --- predicates ------------------------------------------------------------------------------------------------------
+# --- aliases of systems ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("phrase", ["works at", "works for", "hired by", "employed by", "is employed by"])
-def test_synonyms_are_one_predicate_and_the_phrase_is_kept(phrase: str, ontology: Ontology) -> None:
-    result = canonicalize([between("worker", phrase, "company")], [], ontology)
-    (triple,) = result.triples
-    assert (triple.predicate, triple.phrase) == ("employed_by", phrase)
-
-
-@pytest.mark.parametrize("phrase", ["looks like", "is not part of", "comprised of"])
-def test_a_phrase_without_a_synonym_is_the_fallback_and_kept(phrase: str, ontology: Ontology) -> None:
-    result = canonicalize([between("plant", phrase, "region")], [], ontology)
-    (triple,) = result.triples
-    assert (triple.predicate, triple.phrase) == ("related_to", phrase)
+def test_the_owner_s_aliases_name_the_systems_of_a_source(ontology: Ontology) -> None:
+    tools = [Tool(id=f"{space}/t", name="t", metadata={"namespace": space}) for space in ("a", "b", "c")]
+    raw = [replace(has(f"{tool.namespace} api", "system", tool=tool.id)[0], predicate="has_system") for tool in tools]
+    given = {"a": ("Client Book", "back office"), "b": ("back office", "B API")}
+    assert system_aliases(tools, canonicalize(raw, tools, ontology).triples, given) == {
+        "system:a api": (("back office", "sources file"), ("client book", "sources file")),
+        "system:b api": (("back office", "sources file"),),
+    }
 
 
 # --- the whole -------------------------------------------------------------------------------------------------------
@@ -166,8 +159,8 @@ def test_the_order_of_triples_changes_the_order_of_the_result_and_nothing_else(o
         *has("lineitem"),
         *has("Approval", "event"),
         *has("approval"),
-        between("worker", "works at", "company"),
-        between("company", "resembles", "workers"),
+        between("worker", "employed_by", "company"),
+        between("company", "related_to", "workers"),
     ]
     tools = documents("Reads a Delivery Note (DN).", "Posts a Debit Note (DN).")
     one = canonicalize(raw, tools, ontology)
@@ -187,7 +180,7 @@ raw = [
     Triple(head=name, head_type=kind, predicate=predicate, tail=tail, tail_type="business_object", confidence=0.5,
         provenance=Provenance("t1", "description", "x.v1"))
     for name in names for kind in ("business_object", "event", "entity")
-    for predicate, tail in (("part_of", "DN"), ("made out of", "supplier"), ("is placed near", "order"))
+    for predicate, tail in (("part_of", "DN"), ("related_to", "supplier"), ("used_for", "order"))
 ]
 found = canonicalize(raw, tools, load_ontology())
 print(hashlib.sha256(repr((list(found.triples), found.surface_forms)).encode()).hexdigest())

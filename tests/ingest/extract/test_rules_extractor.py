@@ -1,4 +1,4 @@
-"""The rules extractor and the paper's rules: worked example, language, hazards, determinism."""
+"""The rules extractor: worked example, language, hazards, determinism."""
 
 import importlib.util
 import multiprocessing
@@ -16,6 +16,7 @@ from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.structure import field_texts
 from ingest.extract.triple_validation import validate
 from ontology import ModelError, Parameter, Tool, canonical_name, load_ontology
+from ontology.errors import CatalogError
 
 ONTOLOGY = load_ontology()
 REMINDER = Tool(
@@ -66,8 +67,6 @@ def test_the_worked_example_of_the_paper(rules: RulesExtractor) -> None:
     assert wanted <= {tail for head, predicate, tail in found if (head, predicate) == (tool, "has_entity")}
     assert (tool, "has_capability", "send email reminder") in found
     assert ("send email reminder", "acts_on", "email reminder") in found
-    assert ("team member", "responsible_for", "task") in found
-    assert ("team member", "assigned_to", "task") in found
     assert {(tool, "has_parameter", "priority filter"), (tool, "has_parameter", "recipient list")} <= found
     assert {("priority filter", "has_value", value) for value in ("high", "medium", "low")} <= found
     assert ("recipient list", "refers_to", "recipient") in found
@@ -95,22 +94,6 @@ def test_what_operations_do(rules: RulesExtractor, subtests: pytest.Subtests) ->
     for text, capability in DONE:
         with subtests.test(ascii(text)):
             assert capability in {tail for _, predicate, tail in said(rules, text) if predicate == "has_capability"}
-
-
-@pytest.mark.parametrize(
-    "text, relation",
-    [
-        ("Lists the items of an order", ("item", "part_of", "order")),
-        ("Returns the department managed by an employee", ("department", "managed_by", "employee")),
-        ("Get all invoices created for a supplier", ("invoice", "generated_for", "supplier")),
-        ("Shows orders containing damaged goods", ("order", "contains", "goods")),
-        ("Shows the customer's bills", ("customer", "has_attribute", "bill")),
-        ("Sends the invoice to the customer", ("invoice", "sent_to", "customer")),
-        ("A manager approves the leave request.", ("manager", "related_to", "leave request")),
-    ],
-)
-def test_relations_are_mapped_onto_predicates(rules: RulesExtractor, text: str, relation: tuple[str, str, str]) -> None:
-    assert relation in said(rules, text)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +155,6 @@ def test_spans_point_into_the_original_text(rules: RulesExtractor) -> None:
     assert spans["supplier"] == "supplier"
     capability = next(t for t in one(rules, tool).triples if t.predicate == "has_capability")
     assert text[capability.provenance.start : capability.provenance.end].startswith("Fetches the")
-
-
-# The paper's rules
 
 
 # Hazards
@@ -248,17 +228,12 @@ def _workers() -> list[int]:
 
 
 @pytest.mark.slow
-def test_a_process_that_is_killed_loses_nothing_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_is_killed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.extract.rules_extractor.MAX_SEQUENTIAL_TOOLS", 0)
     monkeypatch.setattr("ingest.extract.rules_extractor.CHUNK", 20)
-    catalog = list(tools())
-    alone = list(RulesExtractor(ONTOLOGY).extract(catalog))
-    found = []
-    for extraction in RulesExtractor(ONTOLOGY, workers=2).extract(catalog):
-        found.append(extraction)
-        if len(found) in (1, 121):
+    with pytest.raises(CatalogError, match="was killed"):
+        for _ in RulesExtractor(ONTOLOGY, workers=2).extract(list(tools())):
             os.kill(_workers()[0], signal.SIGKILL)
-    assert found == alone
 
 
 def test_a_missing_model_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,11 +74,10 @@ def test_identifiers_by_path(case: tuple[Tool, Parameter], entity: str, field: s
             "customer",
             "description",
         ),
-        (Parameter(name="customer", format="uuid"), "customer", "format"),
         (Parameter(name="assignee", description="ID of the user"), "assignee", "description"),
     ],
 )
-def test_identifiers_by_name_format_and_description(parameter: Parameter, entity: str, evidence: str) -> None:
+def test_identifiers_by_name_and_description(parameter: Parameter, entity: str, evidence: str) -> None:
     found = _identifier(Tool(id="t", name="t", parameters=(parameter,)), parameter)
     assert found is not None
     assert found.entity == entity

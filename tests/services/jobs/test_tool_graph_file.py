@@ -1,12 +1,18 @@
-"""The tool graph of a snapshot as a graph that is asked: all nodes and edges, effects of tools, loaded once for each snapshot."""
+"""The tool graph of a snapshot for other programs: as a file, in a Neo4j, and as a graph that is asked."""
 
+import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, TypeAlias
+from unittest.mock import MagicMock
 
 import networkx as nx
 import pytest
 
 from inference import HashingEncoder
+from ingest.neo4j import parse_bolt_address, write_neo4j
+from ontology import InvalidArgumentError, StorageError
 from ontology.tool_effects import known_effect_of
 from planners.graphseek.catalog import catalog_for
 from planners.stores.graph_schema import read_rows_of
@@ -14,8 +20,12 @@ from planners.stores.ladybug import open_ladybug_reader
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
-from services.jobs.tool_graph_file import tool_graph_file
+from services.jobs.tool_graph_file import export_graph, tool_graph_file
 from tests.conftest import ROOT
+from tests.harness.servers import free_port
+from tests.planners.stores.neo4j_server import running_neo4j
+
+Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +34,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = tmp_path_factory.mktemp("sales")
     build_snapshot([str(ROOT / "examples" / "enterprise" / "catalog" / "sales.yaml")], store, encoder=HashingEncoder())
     return store
+
+
+@pytest.fixture
+def graph(store: Path) -> Iterator[Graph]:
+    snapshot = open_snapshot(store)
+    yield snapshot_graph(snapshot)
+    snapshot.release()
 
 
 async def test_the_graph_has_the_nodes_edges_and_effects_of_the_snapshot(store: Path, tmp_path: Path) -> None:
@@ -45,3 +62,57 @@ async def test_the_graph_has_the_nodes_edges_and_effects_of_the_snapshot(store: 
         catalog = catalog_for(schema)
         assert all(each.name in catalog.nodes for each in schema.nodes)
     snapshot.release()
+
+
+def test_a_file_holds_the_same_nodes_and_edges_each_time(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "graph.json"
+    export_graph(graph, path)
+    read: Any = nx.node_link_graph(json.loads(path.read_text("utf-8")), name="key", key="key", edges="edges")
+    assert nx.get_node_attributes(read, "name") == nx.get_node_attributes(graph, "name")
+    assert set(read.edges(keys=True)) == set(graph.edges(keys=True))
+    before = path.read_bytes()
+    export_graph(graph, path)
+    assert path.read_bytes() == before and list(tmp_path.glob(".*")) == []
+
+
+def test_a_database_gets_every_node_and_edge_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    neo4j = pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
+    driver = MagicMock()
+    monkeypatch.setattr(neo4j.GraphDatabase, "driver", lambda *_, **__: driver)
+    write_neo4j(parse_bolt_address("bolt://neo4j:secret@localhost", feature="x"), graph)
+    session = driver.__enter__().session().__enter__()
+    unique, clear, *writes = [call.args for call in session.run.call_args_list]
+    assert "REQUIRE n.key IS UNIQUE" in unique[0] and "DETACH DELETE n" in clear[0]
+    rows = [(text, row) for text, parameters in writes for row in parameters["rows"]]
+    nodes = [row["key"] for text, row in rows if "CREATE (n:" in text]
+    edges = [(row["head"], row["tail"], row["properties"]["key"]) for text, row in rows if "CREATE (head)" in text]
+    assert sorted(nodes) == sorted(graph) and sorted(edges) == sorted(graph.edges(keys=True))
+    assert all(not isinstance(value, list | tuple) for _, row in rows for value in row.get("properties", row).values())
+
+
+@pytest.mark.slow
+def test_a_real_database_holds_the_last_graph_alone(graph: Graph, tmp_path: Path) -> None:
+    neo4j = pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
+    count = "MATCH (n:EgotoolsNode) OPTIONAL MATCH (n)-[e]->() RETURN count(DISTINCT n), count(e)"
+    with running_neo4j(tmp_path) as address, neo4j.GraphDatabase.driver(address) as driver:
+        for _ in range(2):
+            write_neo4j(parse_bolt_address(address, feature="x"), graph)
+        [found] = driver.execute_query(count).records
+    assert tuple(found) == (graph.number_of_nodes(), graph.number_of_edges())
+
+
+def test_a_dead_server_is_told_without_the_password() -> None:
+    pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
+    address = parse_bolt_address(f"bolt://neo4j:h%40nter2@127.0.0.1:{free_port()}", feature="x")
+    with pytest.raises(StorageError, match="cannot be read or written") as caught:
+        write_neo4j(address, nx.MultiDiGraph())
+    assert "bolt://neo4j:***@127.0.0.1" in str(caught.value)
+    assert "nter2" not in f"{caught.value} {caught.value!r}" and caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("url", ["http://u:hunter2@host", "bolt://", "hunter2", "bolt://u:hun/ter2@127.0.0.1:1x"])
+def test_a_malformed_address_is_refused_without_its_password(url: str) -> None:
+    pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
+    with pytest.raises(InvalidArgumentError, match="must be bolt") as caught:
+        parse_bolt_address(url, feature="x")
+    assert url == "hunter2" or "ter2" not in str(caught.value)

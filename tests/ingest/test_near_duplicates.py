@@ -1,11 +1,8 @@
-"""What the owners of the tools are told: near-duplicates above all."""
-
-from collections.abc import Iterable
+"""Near-duplicates that the report of a build names."""
 
 import pytest
 
-from egotools.call import Call
-from ingest.build_report import catalog_health
+from ingest.build_report import near_duplicates
 from ontology.tool import Parameter, Tool
 from tests.harness.waiting import bounded_work
 
@@ -16,10 +13,6 @@ def tool(name: str, description: str = "", *inputs: str, namespace: str = "shop"
     parameters = tuple(Parameter(name=one) for one in inputs)
     metadata["namespace"] = namespace
     return Tool(id=f"{namespace}/{name}", name=name, description=description, parameters=parameters, metadata=metadata)
-
-
-def near_duplicates(tools: Iterable[Tool]) -> tuple[tuple[str, ...], ...]:
-    return tuple(group for health in catalog_health(tools) for group in health.near_duplicates)
 
 
 @pytest.mark.parametrize(
@@ -69,20 +62,3 @@ def test_ten_thousand_texts_of_one_template_are_compared_with_bounded_work() -> 
     tools = [tool(f"list_x{number}", LONG.replace("releases", f"x{number}")) for number in range(10_000)]
     with bounded_work():
         assert near_duplicates(tools) == ()
-
-
-def test_each_finding_is_counted_in_its_namespace() -> None:
-    deleting = Tool(
-        id="crm/b", name="b", description="Deletes.", metadata={"namespace": "crm"}, call=Call(method="DELETE")
-    )
-    tools = [
-        tool("get_a", "Gets a.", namespace="crm", deprecated=True, owner="Sales"),
-        deleting,
-        tool("get_c", " ", namespace="shop", cut=["description: 9 characters"]),
-        Tool(id="shop/d", name="d", description="D.", returns=(Parameter(name="x"),), metadata={"namespace": "shop"}),
-    ]
-    crm, shop = catalog_health(tools)
-    assert (crm.namespace, crm.owner, crm.tools, crm.deprecated) == ("crm", "Sales", 2, ("crm/get_a",))
-    assert (crm.without_description, crm.without_outputs, crm.cut) == ((), ("crm/get_a",), ())
-    assert (shop.without_description, shop.without_outputs) == (("shop/get_c",), ("shop/get_c",))
-    assert shop.cut == ("shop/get_c",)

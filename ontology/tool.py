@@ -43,7 +43,7 @@ CONTEXT_PARAMETERS = "context_parameters"
 OVERLAY_ORIGINS = "overlay"
 """Key of the metadata: map from what an overlay file says of the tool to its origin: ``{"boost": "overlay.yaml:12"}``."""
 PHRASES = "phrases"
-"""Key of the metadata: everyday phrases that are no part of the document, ``{"texts": [...], "by": "..."}``."""
+"""Key of the metadata: everyday phrases that are no part of the document, ``{"texts": [...], "not_for": "...", "by": "..."}``."""
 _TEXTS = ("format", "example", "default", "pattern")
 
 

@@ -61,6 +61,7 @@ def test_a_model_that_is_down_costs_its_phrases_and_is_asked_again(catalogue: st
         lambda messages: json.dumps(
             {
                 "phrases": [next(said for name, said in answers.items() if f"name: {name}" in messages[-1].content)],
+                "not_for": "",
             }
         )
     )

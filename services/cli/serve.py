@@ -102,7 +102,7 @@ def serve(
             "Give --web and --web-domain, or leave them out",
         )
         raise InvalidArgumentError(problem, subject="--web-domain", remedy=remedy)
-    if page.web and (find_spec("starlette") is None or find_spec("uvicorn") is None):
+    if page.web and find_spec("starlette") is None:
         raise MissingExtraError("the page", extra="web")
 
     @asynccontextmanager
@@ -149,7 +149,7 @@ def rest(
     ready_file: ReadyFile = None,
 ) -> None:
     """Serve the calls of the gRPC service over HTTP and JSON until SIGTERM; its OpenAPI document is at /openapi.json."""
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+    if find_spec("starlette") is None:
         raise MissingExtraError("egotools rest", extra="rest")
     if server_ca is not None and not server:
         raise InvalidArgumentError("a store is served without TLS", subject="--server-ca", remedy="Leave it out")

@@ -269,11 +269,9 @@ class LearningPlan:
     store: Annotated[Path, Option("--store", "-s", file_okay=False, help="Store.", envvar="EGOTOOLS_STORE")] = (
         DEFAULT_STORE
     )
-    logs: Annotated[
-        tuple[Path, ...], Option("--log", metavar="FILE", help="Also: query, tools, time, reporter, succeeded.")
-    ] = ()
     outcomes: Annotated[
-        Path | None, Option("--outcomes", file_okay=False, metavar="FOLDER", help="Default: that of the store.")
+        Path | None,
+        Option("--outcomes", exists=True, dir_okay=False, metavar="FILE", help="Log; default: that of the store."),
     ] = None
     k: Annotated[int, Option("--k", "-k", min=1, max=1_000, help="A session needs its tools among the best k.")] = 5
     min_reporters: Annotated[

@@ -54,7 +54,7 @@ class SyncReport:
 
 def sync_sources(plan: BuildPlan, *, allowed_models: Sequence[str] = ()) -> SyncReport:
     """Read the sources again and publish the snapshot of their tools. It is built as the published one: with its
-    encoder, with what was learned from use. A source that cannot be read as a whole keeps its published tools; a tool
+    encoder. A source that cannot be read as a whole keeps its published tools; a tool
     of no source of the plan is removed. Of the plan, addresses, store, ``strict``, ``findings``, ``keep``,
     ``signing_key`` and ``workers`` count. Raises InvalidArgumentError when a document or a published tool has no named
     source, or options of the published build are not known, SnapshotError when another snapshot was published
@@ -103,8 +103,6 @@ def sync_sources(plan: BuildPlan, *, allowed_models: Sequence[str] = ()) -> Sync
 
     report = build(replace(plan, published=False), no_progress, complete=complete)
     snapshot_id = report.snapshot_id
-    if before is not None:
-        snapshot_id = _with_learned(before, plan, snapshot_id)
     previous_id, key = before.id if before else "", plan.signing_key or signing_key_file()
     publish_again(plan.store, snapshot_id, replaces=previous_id, signing_key=key)
     collect_after(plan.store, plan.keep)
@@ -150,23 +148,6 @@ def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) 
     allowed = (*allowed_models, *allowed_by_environment())
     require_allowed_model(manifest.encoder.name, allowed, subject=str(before.folder))
     return replace(plan, encoder=manifest.encoder.name)
-
-
-def _with_learned(before: Snapshot, plan: BuildPlan, snapshot_id: str) -> str:
-    """Return the id of the built snapshot with what was learned from use of the published one."""
-    import numpy as np
-
-    from retrieval.snapshot.publish import SNAPSHOTS
-    from retrieval.snapshot.publish_version import publish_learned
-    from retrieval.snapshot.reader import open_snapshot
-
-    if before.learned is None:
-        return snapshot_id
-    built = open_snapshot(plan.store / SNAPSHOTS / snapshot_id)
-    numbers = [built.find_node(f"tool:{before.tool_id(number)}") for number in range(before.tool_count)]
-    moved = np.asarray([-1 if number is None else number for number in numbers], dtype=np.int64)
-    learned = before.learned.renumbered(moved)
-    return publish_learned(built, plan.store, learned, published=False, signing_key=plan.signing_key)
 
 
 def _lines(snapshot: Snapshot) -> dict[str, str]:

@@ -78,8 +78,7 @@ class Server:
         | None = None,  # by tenant; None for one catalogue, which ``load`` gives an engine
         *,
         required: Iterable[str] | None = None,  # the tenants without which the service is not ready; None for all
-        outcomes: Mapping[str, Path]
-        | None = None,  # tenant → folder of what agents report; None for that of each store
+        outcomes: Mapping[str, Path] | None = None,  # tenant → log of what agents report; None for that of each store
         chat: ChatModel | None = None,  # helps with requests instead of the model that the settings name
     ) -> None:
         stores = stores or {}

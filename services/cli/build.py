@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +26,7 @@ from services.cli.console import (
     show_result,
     table,
 )
-from services.cli.options import Json, On, Store
+from services.cli.options import Json, On, Store, near_names
 from services.cluster.ray_cluster import on_ray, ray_pool
 from services.jobs.plans import DEFAULT_KEEP, DEFAULT_STORE, AllowedModels, BuildPlan, SigningKey
 
@@ -150,7 +149,6 @@ def sync(
 
 
 _DESCRIPTION_CHARS = 300
-_MAX_ALTERNATIVES = 3
 _MAX_PLACES = 3  # maximum number of places shown as evidence of an edge
 _SCREEN, _JSON, _ALL = 15, 40, 1_000_000  # edges
 
@@ -176,8 +174,7 @@ def show(
         keys = list(dict.fromkeys((*found, *named)))
     matches = [match for match in snapshot.value_shapes.match(text) if match.text == text]
     if not keys and not matches:
-        names = {snapshot.node_key(number).partition(":")[2] for number in range(sum(kinds.values()))}
-        near = get_close_matches(name, sorted(names), n=_MAX_ALTERNATIVES)
+        near = near_names(name, {snapshot.node_key(number).partition(":")[2] for number in range(sum(kinds.values()))})
         problem, remedy = "the graph has no node with this name", "Try `egotools search` with the same words"
         if near:
             remedy = f"Is it {' or '.join(map(repr, near))}"

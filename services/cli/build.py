@@ -123,7 +123,7 @@ def sync(
     The snapshot has the tools of these sources and no others. A source that cannot be read keeps its published tools; the exit code is then 4.
     """
     from ingest.trust.quarantine import read_record
-    from services.jobs.source_sync import sync_sources
+    from services.jobs.build import sync_sources
 
     plan = BuildPlan(
         addresses=tuple(addresses),
@@ -134,17 +134,16 @@ def sync(
         workers=workers,
         findings=findings or read_record(store).policy,
     )
-    report = sync_sources(plan, allowed_models=allowed_models)
-    told = report.to_json()
+    report, told = sync_sources(plan, allowed_models=allowed_models)
     if as_json:
         print_json(told)
     else:
-        outcome = "Unchanged" if report.snapshot_id == report.previous_id else "[bold green]Published[/]"
-        counts = f"{len(report.added):,} added, {len(report.changed):,} changed, {len(report.removed):,} removed"
-        say(f"{outcome}: snapshot [bold]{plain(report.snapshot_id)}[/]: {report.tools:,} tools, {counts}")
+        outcome = "Unchanged" if told["snapshot_id"] == told["previous_id"] else "[bold green]Published[/]"
+        counts = ", ".join(f"{len(told[name]):,} {name}" for name in ("added", "changed", "removed"))
+        say(f"{outcome}: snapshot [bold]{plain(told['snapshot_id'])}[/]: {told['tools']:,} tools, {counts}")
         show_result({name: told[name] for name in ("added", "changed", "removed", "kept")}, _SHOWN)
-        show_facts(_findings(report.build.findings, store))
-    if report.kept:
+        show_facts(_findings(report.findings, store))
+    if told["kept"]:
         raise typer.Exit(_UNREAD)
 
 

@@ -20,7 +20,6 @@ from ontology.files import disk_errors, replacing
 from services.cli.admin import CaFile, Tenant, TokenFile, read_tls, read_token
 from services.cli.console import plain, say, tell
 from services.cli.options import NO_CALL_OPTIONS, CallOptions, On, ReadyFile, Server, Store
-from services.cli.search import server_address, tools_client
 from services.cluster.ray_cluster import on_ray
 from services.jobs.plans import (
     DEFAULT_RERANKER,
@@ -33,6 +32,7 @@ from services.jobs.plans import (
     Reranker,
     open_chat,
 )
+from services.jobs.served_store import server_address, tools_client
 
 if TYPE_CHECKING:
     from services.server.server import Server as OwnServer
@@ -107,8 +107,8 @@ def serve(
     async def beside(running: OwnServer) -> AsyncIterator[None]:
         from planners.calls.tool_access import CallLimits
         from planners.query.domain import read_domain
-        from services.cli.plan import DOMAIN_MODULES, walk_plan
         from services.jobs.ask_parts import AskPlan
+        from services.jobs.walk import DOMAIN_MODULES, walk_plan
         from services.server.query_model import query_endpoint
         from services.web.web_page import WebSettings, client_maker, serve_web
 

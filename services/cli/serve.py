@@ -30,6 +30,7 @@ from services.jobs.plans import (
     HttpPort,
     Rare,
     Reranker,
+    chat_address,
     open_chat,
 )
 from services.jobs.served_store import server_address, tools_client
@@ -109,7 +110,6 @@ def serve(
         from planners.query.domain import read_domain
         from services.jobs.ask_parts import AskPlan
         from services.jobs.walk import DOMAIN_MODULES, walk_plan
-        from services.server.query_model import query_endpoint
         from services.web.web_page import WebSettings, client_maker, serve_web
 
         domains = {Path(name).stem: read_domain(name) for name in page.web_domain}
@@ -118,7 +118,7 @@ def serve(
         plan = walk_plan(domains, calling.access(shipped), client_maker(running), limits=limits) if domains else None
         ask = AskPlan(graph="")  # by rules where the server has no model
         if model := running.settings.query_model:
-            name, url = query_endpoint(model)
+            name, url = chat_address(model, "query_model")
             ask = AskPlan(graph="", chat=open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page"))
         shown = WebSettings(
             host=page.web_host,

@@ -64,6 +64,7 @@ class CallRecord:
     method: str  # name of the RPC, without the service
     peer: str = ""  # address of the other end, without the port
     tenant: str = ""  # of the metadata ``egotools-tenant``; without it the only tenant of the caller, or empty
+    subject: str = ""  # what the call changes, for the audit log: the id of a snapshot, or empty
     caller: Caller = field(default_factory=_CALLER.get)
     started: float = field(default_factory=time.monotonic)  # a ``time.monotonic()`` in seconds
     log_fields: dict[str, Any] = field(default_factory=dict)  # numbers and names only, never words of a request

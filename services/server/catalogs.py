@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
-from weakref import finalize
+from typing import Any, Literal, NamedTuple, TypeAlias
+from weakref import WeakSet, finalize
 
 from inference.encoder_wrappers import MAX_ROWS, SharedModels, with_recent_vectors
 from ontology.errors import (
@@ -17,12 +18,15 @@ from ontology.errors import (
     NotFoundError,
     NotReadyError,
     StaleSnapshotError,
+    UnsupportedError,
 )
 from retrieval.engine import Engine, open_engine
 from retrieval.ranking.weights import FUSION
-from retrieval.snapshot.history import history, tidy
+from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target, tidy
 from retrieval.snapshot.manifest import MANIFEST, read_manifest
-from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id
+from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
+from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
 from services.outcomes import OUTCOMES
 from services.server.calls import fields
 from services.server.settings import CatalogEntry, ServerSettings
@@ -30,6 +34,7 @@ from services.server.settings import CatalogEntry, ServerSettings
 _LOG = logging.getLogger("egotools.server")
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
 _MAX_ID_CHARS = 256
+Action: TypeAlias = Literal["publish", "rollback"]
 
 
 class Published(NamedTuple):
@@ -90,6 +95,14 @@ class CatalogStore:
         """The log of the outcomes that agents report; None for the folder of one snapshot, which nothing is written to."""
         return None if self._is_snapshot else self.path / OUTCOMES
 
+    def publish(self, snapshot_id: str, actor: str = "", *, action: Action = "publish") -> None:
+        """Make a snapshot of the store the published one."""
+        publish_again(self._store(), snapshot_id, action=action, actor=actor)
+
+    def rollback_target(self) -> str:
+        """Return the id of the snapshot that was published before the current one."""
+        return rollback_target(self._store())
+
     def mark(self) -> tuple[object, ...]:
         """Return a value that changes whenever the store publishes a snapshot, or the published one gets other files."""
 
@@ -107,9 +120,23 @@ class CatalogStore:
         folder = self.path / SNAPSHOTS / name if _ID.fullmatch(name) else self.path
         return (name, *map(stamp, (self.path / "CURRENT", folder, (folder / MANIFEST))))
 
+    def snapshots(self) -> tuple[StoredSnapshot, ...]:
+        """Return the snapshots of the store, newest publication first."""
+        return list_snapshots(self._store())
+
+    def diff(self, old_id: str, new_id: str) -> SnapshotDiff:
+        """Compare two snapshots of the store."""
+        return diff_snapshots(open_snapshot(self._folder(old_id)), open_snapshot(self._folder(new_id)))
+
     @property
     def _is_snapshot(self) -> bool:
         return (self.path / MANIFEST).is_file()
+
+    def _store(self) -> Path:
+        if self._is_snapshot:
+            problem = "this catalogue is the folder of one snapshot, not a store"
+            raise UnsupportedError(problem, remedy="Serve the store that it is in")
+        return self.path
 
     def _folder(self, snapshot_id: str) -> Path:
         if self._is_snapshot:
@@ -144,13 +171,21 @@ class ServedCatalog:
 
     tenant: str
     engine: Engine | None = None  # None while no snapshot is loaded
+    since: float = 0.0  # when its engine was swapped in, in seconds since 1970; 0 while there is none
     problem: str = ""  # why the last publication was refused; empty if it was not
+    problems: dict[str, str] = field(default_factory=dict)  # why single snapshots cannot be served, by id
+    old: WeakSet[Engine] = field(default_factory=WeakSet)  # engines that calls still use
     known: set[str] = field(default_factory=set)  # ids of the snapshots that were published up to the served one
 
     @property
     def snapshot_id(self) -> str:
         """The id of the snapshot that is served; empty without one."""
         return self.engine.snapshot_id if self.engine else ""
+
+    @property
+    def draining(self) -> int:
+        """Number of old engines that calls still use."""
+        return len(self.old)
 
 
 class Catalogs:
@@ -212,11 +247,13 @@ class Catalogs:
         """Serve ``engine`` from the next call on, opened after ``history``; return the id of the snapshot served before, empty for none."""
         catalog = self._catalogs[tenant]
         before, catalog.engine = catalog.engine, engine
+        catalog.since = time.time()
         self.passed(tenant, history)
         self.missing.discard(tenant)
         self._on_swap(tenant, engine.snapshot_id)
         if before is None:
             return ""
+        catalog.old.add(before)
         before_id = before.snapshot_id
 
         def freed() -> None:
@@ -230,4 +267,5 @@ class Catalogs:
         """Note that the store names the served snapshot as current, after ``history``, and that nothing is known against it."""
         catalog = self._catalogs[tenant]
         catalog.problem = ""
+        catalog.problems.pop(catalog.snapshot_id, None)
         catalog.known |= {*history, catalog.snapshot_id}

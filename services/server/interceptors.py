@@ -30,6 +30,7 @@ from services.server.calls import (
     status,
 )
 from services.server.messages import check_fields
+from services.server.observe.audit_log import AuditLog
 from services.server.observe.metrics import Metrics
 
 _LOG = logging.getLogger("egotools.server")
@@ -42,6 +43,8 @@ _OK: Any = (grpc.StatusCode.OK, "", ())
 # Method that the contract had → what took its place
 _GONE = {
     "RetrieveEach": "RetrieveEach was removed: split the batch, and send the parts with RetrieveBatch",
+    "UpsertTools": "Single tools are not changed any more: run `egotools sync` or `egotools build`, then call Publish",
+    "DeleteTools": "Single tools are not changed any more: run `egotools sync` or `egotools build`, then call Publish",
 }
 _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
 
@@ -57,14 +60,16 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         metrics: Metrics,
         *,
         max_message_bytes: int,  # of a response; a larger one becomes an error with a remedy
+        max_fields: int,  # of one message, those of its parts included
         max_values: Mapping[str, Mapping[str, int]] = MappingProxyType({}),  # method → repeated field → most values
         check: Callable[[CallRecord], None] = lambda record: None,  # raises what would refuse the call after it is read
+        trail: AuditLog | None = None,  # of the calls that change something; None where none of the service does
     ) -> None:
         self._prefix = f"/{service}/"
         methods: Any = descriptor_pool.Default().FindServiceByName(service).methods
         self._kinds = {method.name: method.input_type for method in methods}
-        self._access, self._admission, self._metrics = access, admission, metrics
-        self._max_message_bytes, self._max_values = max_message_bytes, max_values
+        self._access, self._admission, self._metrics, self._trail = access, admission, metrics, trail
+        self._max_message_bytes, self._max_fields, self._max_values = max_message_bytes, max_fields, max_values
         self._check = check
         self._tasks: set[asyncio.Task[Any] | None] = set()
         self._abandoned = False
@@ -116,6 +121,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             if not self._abandoned:
                 remaining = context.time_remaining()
                 why = "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED"
+                if self._trail is not None:
+                    self._trail.left(record, why)
                 self._ended(record, why)
                 raise
             error = _STOPPING
@@ -126,6 +133,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             self._tasks.discard(task)
         message = error if isinstance(error, pb.Error | None) else error_message(error)
         code, details, trailing = _OK if message is None else status(message)
+        if self._trail is not None:
+            await self._trail.end(record, code.name)
         self._ended(record, code.name, message.reason if message else "")
         if message is None:
             return response
@@ -146,9 +155,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         who, method = record.caller.name or record.peer, record.method
         self._admission.begin(who, context)
         raw, held = await self._admission.read(method, who, context)
-        check_fields(raw, self._kinds[method], self._max_values.get(method, {}))
+        check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
         request = _decoded(handler, raw)
         del raw
+        if self._trail is not None:
+            await self._trail.begin(record, getattr(request, "snapshot_id", ""))
         response: Message = await handler.unary_unary(request, context)
         size = response.ByteSize()
         if size > self._max_message_bytes:

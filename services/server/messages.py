@@ -45,7 +45,7 @@ _SIZES = {1: 8, 5: 4}  # wire type → bytes of a fixed number
 _VARINT, _TEXT = 0, 2
 
 
-def check_fields(raw: bytes, kind: Descriptor, most: Mapping[str, int]) -> None:
+def check_fields(raw: bytes, kind: Descriptor, most: Mapping[str, int], most_fields: int = MAX_FIELDS) -> None:
     """Check the fields of a message that is not decoded yet, where two bytes may become a kilobyte; ``most`` values by repeated field."""
     limits = {kind.fields_by_name[name].number: limit for name, limit in most.items()}
     seen: Counter[int] = Counter()
@@ -62,10 +62,10 @@ def check_fields(raw: bytes, kind: Descriptor, most: Mapping[str, int]) -> None:
             top = outer or number
             seen[0] += 1
             seen[number] += not outer
-            limit = MAX_FIELDS if outer else limits.get(number, MAX_FIELDS)
-            if seen[0] > MAX_FIELDS or seen[top] > limit:
+            limit = most_fields if outer else limits.get(number, most_fields)
+            if seen[0] > most_fields or seen[top] > limit:
                 field = kind.fields_by_number.get(top)
-                problem = f"there are more than {min(limit, MAX_FIELDS):,} values"
+                problem = f"there are more than {min(limit, most_fields):,} values"
                 remedy = "Send fewer in one call, or split it into several"
                 raise InvalidArgumentError(problem, subject=field.name if field else "request", remedy=remedy)
             inner = part.fields_by_number.get(number)

@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from egotools.v1 import egotools_pb2
+from egotools.v1 import admin_pb2, egotools_pb2
+from egotools.v1 import admin_pb2_grpc as admin_grpc
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference.chat import ChatModel
 from ontology.errors import EgotoolsError, InvalidArgumentError
@@ -28,9 +30,10 @@ from services.server.admission import Admission, PeerCalls
 from services.server.calls import fields
 from services.server.catalogs import Catalogs, CatalogStore
 from services.server.interceptors import CallInterceptor, StandardInterceptor
+from services.server.messages import MAX_FIELDS
 from services.server.observe.audit_log import AuditLog
 from services.server.observe.metrics import CONNECTIONS, REQUEST_S, Metrics, metrics_app
-from services.server.publisher import Publisher, in_background
+from services.server.publisher import CatalogAdmin, Publisher, in_background
 from services.server.query_model import Chooser, QueryModel, open_query_chat
 from services.server.reports import Reports
 from services.server.servicer import Limiter, ToolRetrieval, flow_of
@@ -38,8 +41,11 @@ from services.server.settings import ServerSettings
 
 _LOG = logging.getLogger("egotools.server")
 SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
+_ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name
 _STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
 _HEALTH_BYTES, _HEALTH_S = 4_096, 1.0  # of a health check, and for it to come
+_ADMIN_MESSAGE_BYTES = 64 * 2**20  # of an answer of the admin service: a comparison of two catalogues may be long
+_ADMIN_REQUEST_BYTES, _ADMIN_FIELDS = 4 * 2**20, 1_000_000
 _FREED_AFTER_S = 0.5  # the last reference to an old engine goes soon after its last call
 _MOST_PENDING = 16_384  # calls that the event loop has not taken yet; those above the number end with CANCELLED
 # A stream whose message is not read yet holds so many bytes; without this and bdp_probe gRPC lets the number grow.
@@ -63,7 +69,7 @@ def limit_heap() -> None:
 
 
 class Server:
-    """One listening server. Use it in one event loop."""
+    """One listening server, with an admin service on a port of its own if the settings name one. Use it in one event loop."""
 
     def __init__(
         self,
@@ -78,7 +84,7 @@ class Server:
         stores = stores or {}
         if outcomes is None:
             outcomes = {tenant: store.outcomes for tenant, store in stores.items() if store.outcomes}
-        self.settings, self.address = settings, ""
+        self.settings, self.address, self.admin_address = settings, "", ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.metrics, self.metrics_port = Metrics(lambda: self.catalogs.tenants), 0
         self.trail = AuditLog(settings.audit_log)
@@ -130,7 +136,7 @@ class Server:
         watch("egotools_bytes_in_flight", held, lambda: self.admission.bytes.held)
 
     def _make_servers(self, settings: ServerSettings, chat: ChatModel | None) -> None:
-        """Make the gRPC server, which does not listen yet."""
+        """Make the two gRPC servers, which do not listen yet."""
         self.admission = Admission(settings)
         self.streams = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
         self.calls = CallInterceptor(
@@ -139,8 +145,19 @@ class Server:
             self.admission,
             self.metrics,
             max_message_bytes=settings.max_message_bytes,
+            max_fields=MAX_FIELDS,
             max_values={"RetrieveBatch": {"requests": settings.max_batch}},
             check=lambda record: self.limiter.check(flow_of(record, self.catalogs.resolve(record.tenant))),
+        )
+        admin_settings = replace(settings, max_message_bytes=_ADMIN_REQUEST_BYTES)
+        self._admin_calls = CallInterceptor(
+            _ADMIN_SERVICE_NAME,
+            self.access,
+            Admission(admin_settings, most_single=_ADMIN_REQUEST_BYTES),
+            self.metrics,
+            max_message_bytes=_ADMIN_MESSAGE_BYTES,
+            max_fields=_ADMIN_FIELDS,
+            trail=self.trail,
         )
         aged = [
             ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
@@ -150,12 +167,17 @@ class Server:
         self._standard = StandardInterceptor(_STANDARD_SERVICES, self.access, checks, self.streams)
         options = _options(settings, self.admission.read_limit) + aged
         self._grpc = grpc.aio.server(interceptors=[self.calls, self._standard], options=options)
+        # Connections of any age: a publication may take longer than the grace of an old one.
+        options = _options(settings, _ADMIN_REQUEST_BYTES)
+        self._admin = grpc.aio.server(interceptors=[self._admin_calls, self._standard], options=options)
         chat = open_query_chat(settings.query_model) if chat is None and settings.query_model else chat
         model = None if chat is None else QueryModel(chat)
         chooser = Chooser(open_query_chat(settings.chooser, "chooser")) if settings.chooser else None
         servicer = ToolRetrieval(self.catalogs, self.limiter, settings, self.reports, model, chooser)
         pb_grpc.add_ToolRetrievalServicer_to_server(servicer, self._grpc)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
+        admin_grpc.add_CatalogAdminServicer_to_server(CatalogAdmin(self.catalogs, self.publisher), self._admin)
+        for listening in (self._grpc, self._admin):
+            health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)
 
     async def start(self) -> str:
         """Listen, and return the address with the actual port; the process is then SERVING, the service NOT_SERVING. InvalidArgumentError when
@@ -166,6 +188,9 @@ class Server:
             reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
         await self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.NOT_SERVING)
         self.address = self._listen(self._grpc, settings.host, settings.port)
+        if settings.admin_port is not None:
+            self.admin_address = self._listen(self._admin, settings.admin_host, settings.admin_port)
+            await self._admin.start()
         if settings.metrics_port is not None:
             from services.http.http_server import serve_http  # a tenth of a second
 
@@ -180,8 +205,10 @@ class Server:
             self.metrics_port = int(address.rpartition(":")[2])
             _LOG.info("metrics", extra=fields(address=f"{settings.metrics_host}:{self.metrics_port}"))
         await self._grpc.start()
-        _LOG.info("listening", extra=fields(address=self.address, workers=settings.workers, queue=settings.queue))
-        if settings.insecure and not is_loopback(settings.host):
+        said: dict[str, Any] = {"admin_address": self.admin_address} if self.admin_address else {}
+        said |= {"workers": settings.workers, "queue": settings.queue}
+        _LOG.info("listening", extra=fields(address=self.address, **said))
+        if settings.insecure and not (is_loopback(settings.host) and is_loopback(settings.admin_host)):
             _LOG.warning("listening beyond loopback, told to need no TLS and no access control")
         return self.address
 
@@ -217,6 +244,7 @@ class Server:
     def abort_calls(self) -> None:
         """End the calls in flight with UNAVAILABLE, so that :meth:`stop` need not wait for them."""
         self.calls.abandon()
+        self._admin_calls.abandon()
 
     async def stop(self, grace_s: float | None = None) -> None:
         """Report NOT_SERVING, refuse new calls, wait for the calls in flight, then close."""
@@ -230,7 +258,8 @@ class Server:
             # Clients that watch health now switch to other replicas. A call that arrives while gRPC stops is CANCELLED.
             await asyncio.sleep(self.settings.drain_s)
         self._standard.end_streams()
-        await self._grpc.stop(grace)  # only once: a second concurrent call could use the freed server
+        # Each only once: a second concurrent call could use the freed server.
+        await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
         await self._http.aclose()
         await self.trail.close()
@@ -256,6 +285,8 @@ class Server:
             host, _, port = self.address.rpartition(":")
             ready: dict[str, Any] = {"address": self.address, "host": host, "port": int(port), "pid": os.getpid()}
             ready["snapshot_id"] = first
+            if self.admin_address:
+                ready["admin_address"] = self.admin_address
             remedy = "Choose a folder that exists and can be written"
             with disk_errors(path, remedy=remedy), replacing(path) as temporary:
                 temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")

@@ -31,11 +31,6 @@ _REMOVED = {
         "rewrite",
         "The query model writes the needs of requests; EGOTOOLS_CHOOSER names the model that chooses among tools",
     ),
-    "ADMIN_PORT": (
-        "",
-        "Publish in the store (egotools build, sync, admin rollback): its servers serve what it publishes",
-    ),
-    "ADMIN_HOST": ("", "There is no admin service any more: publish in the store, which its servers then serve"),
     "AUDIT_LOG_BYTES": ("", "Let the system rotate the audit log: the server opens it for each line"),
     "OTEL_ENDPOINT": ("", "The metric egotools_stage_seconds and `timings_ms` of each answer have the times of stages"),
 }
@@ -58,7 +53,7 @@ class ServerSettings:
     :raises ValidationError: naming the field whose value is invalid.
     """
 
-    host: _Host = "127.0.0.1"  # beyond loopback only with TLS and access control, or ``insecure``
+    host: _Host = "127.0.0.1"  # beyond loopback only with TLS and access control, or ``insecure``; so ``admin_host``
     port: _Port = 50_051  # 0: any free port
     workers: Annotated[int, Field(ge=1, le=256)] = field(default_factory=_processors)  # threads that answer requests
     queue: Annotated[int, Field(ge=0, le=10_000)] = 64  # cost in units that may wait; a short request costs 1
@@ -72,6 +67,8 @@ class ServerSettings:
     ready_file: Path | None = None  # JSON, written with SERVING: address, host, port, pid, snapshot_id
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     watch_s: _Seconds = 1.0  # between two looks at the stores; 0: none
+    admin_host: _Host = "127.0.0.1"
+    admin_port: _Port | None = None
     baselines: bool = False  # whether requests may name the presets to compare with; some take seconds
     recent_vectors: Annotated[int, Field(ge=0, le=1_000_000)] = 8_192  # of requests, for each catalogue
 

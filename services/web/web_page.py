@@ -26,7 +26,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, 
 from ontology.json_values import first_error
 from services.http.http_server import http_status, is_own_host, serve_http
 from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error
-from services.server.access.authentication import PAGE_QUESTIONS, Authentication, check_permission
+from services.server.access.authentication import Authentication, check_permission
 from services.server.access.tls import is_loopback, own_credentials, own_target, web_context
 from services.server.server import Server
 from services.web.live_runs import LiveRuns, OpenClient, Plan, PlanRequest, RunEvent, error_json, observed
@@ -125,7 +125,7 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 _TENANT_HEADER = "x-egotools-tenant"
-_READ = "/egotools.v1.ToolRetrieval/Retrieve"
+_READ, _ALL = "/egotools.v1.ToolRetrieval/Retrieve", "/egotools.v1.CatalogAdmin/Publish"
 _MAX_BODY_BYTES, _MAX_QUERY_CHARS = 64 * 1024, 20_000
 _MOST_NEIGHBOURS = 300
 _STILL_THERE_S = 15.0
@@ -199,7 +199,7 @@ async def _body(request: Request, form: type[_F]) -> _F:
 async def _session(request: Request) -> JSONResponse:
     """Say what this visitor may do. Asks for no token."""
     context, refused = _context(request), await _refusal(request, _READ)
-    questions = context.question is not None and await _refusal(request, PAGE_QUESTIONS) is None
+    questions = context.question is not None and await _refusal(request, _ALL) is None
     problem = None if refused is None else error_json(refused)
     said = {"problem": problem, "planner": context.plan is not None, "questions": questions}
     return JSONResponse({**said, "domains": list(context.domains)})
@@ -244,7 +244,7 @@ async def _looked_up(request: Request) -> JSONResponse:
 async def _begun(request: Request) -> StreamingResponse:
     """The events of a run of the planner, or of a question of a graph."""
     context, is_run = _context(request), request.url.path == "/api/runs"
-    visitor = await _visitor(request, _READ if is_run else PAGE_QUESTIONS)
+    visitor = await _visitor(request, _READ if is_run else _ALL)
     asked, plan = await _body(request, _RunAsked), context.plan if is_run else context.question
     if plan is None:
         problem = "this server has no planner" if is_run else "this server answers no questions of a graph"

@@ -96,12 +96,12 @@ def test_values_that_would_not_work_are_refused(changed: Any, where: list[str]) 
 def test_services_budgets_and_policies_select_the_pods(name: str) -> None:
     objects = rendered(name)
     labels = objects["Deployment", "egotools"]["spec"]["template"]["metadata"]["labels"]
-    container, _ = server_of(objects)
+    container, settings = server_of(objects)
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     for service in ("egotools", "egotools-metrics"):
         spec = objects["Service", service]["spec"]
         assert spec["clusterIP"] == "None" and spec["selector"].items() <= labels.items()
-        assert all(ports[port["targetPort"]] == port["port"] for port in spec["ports"])
+        assert all(ports[port["targetPort"]] == port["port"] != settings.admin_port for port in spec["ports"])
     for kind, where in (
         ("PodDisruptionBudget", "selector"),
         ("NetworkPolicy", "podSelector"),
@@ -141,7 +141,7 @@ def test_the_server_has_settings_probes_and_files_that_work_together(name: str) 
     assert settings.insecure == (name == "behind-a-mesh")
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     assert (settings.port, settings.metrics_port) == (ports["grpc"], ports["metrics"])
-    assert (settings.host, settings.metrics_host) == ("0.0.0.0", "0.0.0.0")
+    assert (settings.host, settings.metrics_host, settings.admin_host) == ("0.0.0.0", "0.0.0.0", "127.0.0.1")
     assert pod["terminationGracePeriodSeconds"] > settings.grace_s + settings.drain_s
     scheme = "HTTPS" if settings.tls_cert else "HTTP"
     annotations = objects["Service", "egotools-metrics"]["metadata"]["annotations"]
@@ -161,12 +161,12 @@ def test_the_server_has_settings_probes_and_files_that_work_together(name: str) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_store_is_writable_where_its_values_say_so_and_one_pod_writes(name: str) -> None:
+def test_a_store_is_writable_where_the_admin_service_is_and_one_pod_writes(name: str) -> None:
     objects = rendered(name)
-    container, _ = server_of(objects)
+    container, settings = server_of(objects)
     (mount,) = [each for each in container["volumeMounts"] if each["mountPath"] == "/store"]
     writable = not mount["readOnly"]
-    assert writable == (name == "writable-store")
+    assert writable == (settings.admin_port is not None) == (name == "writable-store")
     spec = objects["Deployment", "egotools"]["spec"]
     if writable:
         assert (spec["replicas"], spec["strategy"]["rollingUpdate"]["maxSurge"]) == (1, 0), "one pod writes"

@@ -50,7 +50,7 @@ def _serve(command: list[str], folder: Path) -> None:
     ready = folder / "ready.json"
     at = command.index("--port") + 1
     server = subprocess.Popen(
-        [*command[:at], "0", *command[at + 1 :], "--ready-file", str(ready)],
+        [*command[:at], "0", *command[at + 1 :], "--ready-file", str(ready), "--admin-port", "0"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
@@ -58,14 +58,19 @@ def _serve(command: list[str], folder: Path) -> None:
         text=True,
     )
     wait_until(ready.exists, process=server)
-    address = json.loads(ready.read_text(encoding="utf-8"))["address"]
-    needs, auto_k, next_step, plan, not_older = re.findall(r"^```python\n(.*?)^```$", SERVING, re.DOTALL | re.MULTILINE)
+    said = json.loads(ready.read_text(encoding="utf-8"))
+    address = said["address"]
+    needs, auto_k, next_step, plan, not_older, admin = re.findall(
+        r"^```python\n(.*?)^```$", SERVING, re.DOTALL | re.MULTILINE
+    )
     assert all("→ hr/" in line for line in _printed(needs, address))
     assert _printed(auto_k, address) == re.findall(r"^    # (.+)$", auto_k, re.MULTILINE)
     lines = _printed(next_step, address)
     assert len(lines) == 5 and not any(line.startswith("purchasing/ReleasePurchaseOrder ") for line in lines)
     assert ["warehouse/reserveDockSlot", "goal"] in [line.split()[1:3] for line in _printed(plan, address)]
     assert _printed(not_older, address) == ["True"]
+    catalog, snapshot = _printed(admin.replace("127.0.0.1:50052", said["admin_address"]), address)
+    assert catalog.split() == [said["snapshot_id"], "312"] and snapshot.split() == [said["snapshot_id"], "True"]
     server.send_signal(signal.SIGINT)
     assert server.wait(LIMIT_S) in (0, 130)
 

@@ -32,7 +32,7 @@ from typer.testing import CliRunner
 from benchmarks.personal import write_personal_data
 from benchmarks.sets import BENCH, BenchSet, bench_sets, catalog_address, real_sets, reduced, sampled
 from egotools import AsyncClient
-from egotools.v1 import egotools_pb2
+from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1.egotools_pb2_grpc import ToolRetrievalStub
 from eval.systems import make_ablations
 from examples.company.mock_company import served_company
@@ -230,10 +230,11 @@ def steady(text: str, folder: Path) -> str:
 def contract(folder: Path) -> Seen:
     """Every message and call of the contract."""
     seen = Seen()
-    for name, message in egotools_pb2.DESCRIPTOR.message_types_by_name.items():
-        seen[name] = [f"{each.number} {each.name} {each.type}" for each in message.fields]
-    for name, service in egotools_pb2.DESCRIPTOR.services_by_name.items():
-        seen[name] = [f"{each.name}({each.input_type.name}) {each.output_type.name}" for each in service.methods]
+    for described in (egotools_pb2.DESCRIPTOR, admin_pb2.DESCRIPTOR):
+        for name, message in described.message_types_by_name.items():
+            seen[name] = [f"{each.number} {each.name} {each.type}" for each in message.fields]
+        for name, service in described.services_by_name.items():
+            seen[name] = [f"{each.name}({each.input_type.name}) {each.output_type.name}" for each in service.methods]
     return seen
 
 

@@ -43,11 +43,12 @@ class MethodRule(NamedTuple):
 
 
 _READS = ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog", "ReportOutcome", "Plan")
-PAGE_QUESTIONS = "/questions"  # of the page, about the whole graph of a catalogue
+_CHANGES = ("Publish", "Rollback", "ListSnapshots", "Diff")
 # Full name of a method → who may call it
 METHODS: dict[str, MethodRule] = {
-    PAGE_QUESTIONS: MethodRule("admin"),
     **{f"/egotools.v1.ToolRetrieval/{name}": MethodRule("read") for name in _READS},
+    **{f"/egotools.v1.CatalogAdmin/{name}": MethodRule("admin") for name in _CHANGES},
+    "/egotools.v1.CatalogAdmin/ListCatalogs": MethodRule("admin", of_tenant=False),  # those that the caller may use
     # Orchestrators and load balancers have no tokens; health says nothing but whether the server is ready.
     **{f"/grpc.health.v1.Health/{name}": MethodRule(None, of_tenant=False) for name in ("Check", "Watch", "List")},
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": MethodRule("read", of_tenant=False),
@@ -241,6 +242,7 @@ def check_settings(settings: ServerSettings) -> None:
     whose = settings.jwt_issuer and settings.jwt_audience
     need(whose or not settings.jwks, problem, "jwks", "Set EGOTOOLS_JWT_ISSUER and EGOTOOLS_JWT_AUDIENCE")
     listening = [settings.host]
+    listening += [] if settings.admin_port is None else [settings.admin_host]
     listening += [] if settings.metrics_port is None else [settings.metrics_host]
     beyond = next((host for host in listening if not is_loopback(host)), "")
     problem = "the server would listen beyond loopback without TLS and access control"

@@ -80,7 +80,7 @@ class Rule(BaseModel):
 
     name: str = Field(default="", max_length=200)  # for the logs
     match: Match
-    roles: tuple[Role, ...] = Field(min_length=1)  # ``read``, ``admin`` (questions of the page), ``metrics``
+    roles: tuple[Role, ...] = Field(min_length=1)  # ``read``, ``admin`` (change catalogues), ``metrics``
     tenants: tuple[str, ...] = Field(default=("",), min_length=1)
     filters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     exclude: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -22,7 +22,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from egotools.v1 import egotools_pb2
+from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import egotools_pb2 as pb
 from services.server.calls import CallRecord
 
@@ -50,7 +50,10 @@ _BEGINNINGS = {
 FALLBACK_KINDS = (*dict.fromkeys(_BEGINNINGS.values()), OTHER)
 STAGES = ("queue", "model", "encode", "entry", "ego", "rank", "explain", "total")
 METHODS = frozenset(
-    method.name for service in egotools_pb2.DESCRIPTOR.services_by_name.values() for method in service.methods
+    method.name
+    for file in (egotools_pb2, admin_pb2)
+    for service in file.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
 )
 _REFUSALS = frozenset({"RESOURCE_EXHAUSTED", "UNAVAILABLE", "UNAUTHENTICATED", "PERMISSION_DENIED"})
 _INCIDENTS = frozenset({"INTERNAL", "UNKNOWN", "DATA_LOSS"})

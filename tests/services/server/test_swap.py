@@ -76,9 +76,8 @@ async def test_no_reply_mixes_two_snapshots(store: EditionStore) -> None:
         readers = [asyncio.ensure_future(reader(number)) for number in range(4)]
         for number in range(12):
             edition = ("beta", "alpha")[number % 2]
-            store.publish(edition)
-            await server.publisher.refresh("")
-            assert serves(server) == store.ids[edition]
+            swap = await server.publisher.publish("", store.ids[edition])
+            assert swap.snapshot_id == store.ids[edition] != swap.previous_id
         ended.set()
         await asyncio.gather(*readers)
     assert mixed == []
@@ -108,11 +107,13 @@ async def test_a_call_in_flight_keeps_its_snapshot_and_then_frees_it() -> None:
             await until(entered.is_set)
             gc.disable()
             await server.load(lambda: MemoryEngine(snapshot_id="new-2"))
+            assert server.catalogs.state("").draining == 1
             assert (await stub.Retrieve(pb.RetrieveRequest(query="customer"))).snapshot_id == "new-2"
             assert freed() is not None
             released.set()
             assert (await call).snapshot_id == "old-1"
             await until(lambda: freed() is None)
+            assert server.catalogs.state("").draining == 0
     finally:
         gc.enable()
         released.set()
@@ -163,8 +164,7 @@ async def test_tenants_never_see_one_another(tmp_path: Path, built: EditionStore
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await stub.Retrieve(whole_request(), metadata=(("egotools-tenant", tenant),))
             assert caught.value.code() is code
-        EditionStore(stores["umbrella"], built.ids).publish("alpha")
-        await server.publisher.refresh("umbrella")
+        await server.publisher.publish("umbrella", built.ids["alpha"])
         assert serves(server, "acme") == built.ids["alpha"] == serves(server, "umbrella")
         models = {id(server.catalogs.state(tenant).engine.encoder) for tenant in stores}  # type: ignore[union-attr]
         assert len(models) == 2, "each CatalogStore of this test has models of its own"

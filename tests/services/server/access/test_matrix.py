@@ -12,7 +12,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 
-from egotools.v1 import egotools_pb2
+from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import egotools_pb2 as pb
 from services.server.access.tokens import create_token
 from services.server.calls import ERROR_METADATA_KEY
@@ -24,6 +24,7 @@ from tests.services.server.memory_engine import serving, small_settings
 OK, NOBODY, DENIED = (grpc.StatusCode.OK, grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
 KINDS = ("no", "bad", "expired", "other tenant's", "read-only", "admin", "metrics")
 READS = (NOBODY, NOBODY, NOBODY, DENIED, OK, DENIED, DENIED)
+CHANGES = (NOBODY, NOBODY, NOBODY, DENIED, DENIED, OK, DENIED)
 OPEN = (OK,) * 7
 
 MATRIX: Mapping[str, tuple[grpc.StatusCode, ...]] = {
@@ -34,6 +35,12 @@ MATRIX: Mapping[str, tuple[grpc.StatusCode, ...]] = {
     "/egotools.v1.ToolRetrieval/GetCatalog": READS,
     "/egotools.v1.ToolRetrieval/ReportOutcome": READS,
     "/egotools.v1.ToolRetrieval/Plan": READS,
+    "/egotools.v1.CatalogAdmin/Publish": CHANGES,
+    "/egotools.v1.CatalogAdmin/Rollback": CHANGES,
+    "/egotools.v1.CatalogAdmin/ListSnapshots": CHANGES,
+    "/egotools.v1.CatalogAdmin/Diff": CHANGES,
+    # It names no tenant: an administrator of another one sees that one.
+    "/egotools.v1.CatalogAdmin/ListCatalogs": (NOBODY, NOBODY, NOBODY, OK, DENIED, OK, DENIED),
     "/grpc.health.v1.Health/Check": OPEN,
     "/grpc.health.v1.Health/Watch": OPEN,
     "/grpc.health.v1.Health/List": (grpc.StatusCode.UNIMPLEMENTED,) * 7,  # by the health service itself
@@ -45,7 +52,7 @@ MATRIX: Mapping[str, tuple[grpc.StatusCode, ...]] = {
 
 def methods() -> Iterator[MethodDescriptor]:
     """The methods of every service that a server of egotools may have."""
-    for file in (egotools_pb2, health_pb2, reflection_pb2):
+    for file in (egotools_pb2, admin_pb2, health_pb2, reflection_pb2):
         for service in file.DESCRIPTOR.services_by_name.values():
             yield from service.methods
 
@@ -90,6 +97,7 @@ async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
         jwks=str(keys),
         jwt_issuer=ISSUER,
         jwt_audience=AUDIENCE,
+        admin_port=0,
     )
     async with serving(settings=settings) as server:
         yield Kept(server, tokens)
@@ -106,7 +114,8 @@ async def code_of(
         message = reflection_pb2.ServerReflectionRequest(list_services="").SerializeToString()
     metadata = [("egotools-tenant", tenant)] if tenant else []
     metadata += [("authorization", f"Bearer {token}")] if token else []
-    async with grpc.aio.insecure_channel(server.address) as channel:
+    address = server.admin_address if "CatalogAdmin" in path else server.address
+    async with grpc.aio.insecure_channel(address) as channel:
         kinds: Any = {
             (False, False): channel.unary_unary,
             (False, True): channel.unary_stream,
@@ -177,8 +186,8 @@ async def test_a_denied_message_is_not_read(kept: Kept) -> None:
         while True:
             yield b"\xff" * 1_000
 
-    async with grpc.aio.insecure_channel(kept.server.address) as channel:
-        call: Any = channel.stream_unary("/egotools.v1.ToolRetrieval/Retrieve")
+    async with grpc.aio.insecure_channel(kept.server.admin_address) as channel:
+        call: Any = channel.stream_unary("/egotools.v1.CatalogAdmin/Publish")
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await call(endless(), timeout=LIMIT_S)
         assert caught.value.code() == NOBODY

@@ -1,4 +1,4 @@
-"""Publications and denials of a real server: each is audited and counted."""
+"""Publications and denials of a real server: each is audited, counted, and refused where it cannot be audited."""
 
 import asyncio
 import json
@@ -6,13 +6,15 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 
+from egotools import ClientError, SnapshotLostError
+from egotools.admin import AdminClient
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import SnapshotCorruptError
 from retrieval.snapshot.history import history
 from services.server.access.tokens import create_token
 from services.server.catalogs import CatalogStore
@@ -26,9 +28,17 @@ from tests.services.server.observe.scraping import code_of, fetch, samples, scra
 
 @asynccontextmanager
 async def publishing(store: EditionStore, audit: Path, **settings: object) -> AsyncIterator[Server]:
-    given = {"watch_s": 0.0, "metrics_port": 0, "audit_log": audit, **settings}
+    given = {"admin_port": 0, "watch_s": 0.0, "metrics_port": 0, "audit_log": audit, **settings}
     async with loaded(Server(small_settings(**given), {"": CatalogStore(path=store.path)})) as server:
         yield server
+
+
+async def asked(server: Server, call: Any) -> Any:
+    def work() -> Any:
+        with AdminClient(server.admin_address) as client:
+            return call(client)
+
+    return await asyncio.to_thread(work)
 
 
 def entries(path: Path) -> list[tuple[str, str, str, str]]:
@@ -36,29 +46,50 @@ def entries(path: Path) -> list[tuple[str, str, str, str]]:
     return [(entry["action"], entry["actor"], entry["subject"], entry["outcome"]) for entry in found]
 
 
-async def test_a_publication_is_audited_and_counted(built: EditionStore, tmp_path: Path) -> None:
+async def test_a_publication_is_audited_before_and_after_and_counted(built: EditionStore, tmp_path: Path) -> None:
     store, audit = built.copy(tmp_path / "store"), tmp_path / "audit.jsonl"
     alpha, beta = store.ids["alpha"], store.ids["beta"]
     async with publishing(store, audit) as server:
-        for edition in ("beta", "alpha"):
-            store.publish(edition)
-            await server.publisher.refresh("")
+        await asked(server, lambda client: client.publish(beta))
+        await asked(server, lambda client: client.rollback())
         store.damage("beta")
-        store.name_current("beta")
-        with pytest.raises(SnapshotCorruptError):
-            await server.publisher.refresh("")
+        with pytest.raises(SnapshotLostError):
+            await asked(server, lambda client: client.publish(beta))
         assert server.metrics_port
         found = await scrape(server.metrics_port)
-    assert entries(audit) == [
-        ("swap", "server", alpha, "done"),
-        ("swap", "server", beta, "done"),
-        ("swap", "server", alpha, "done"),
-        ("swap", "server", beta, "SNAPSHOT_CORRUPT"),
+    changes = [entry for entry in entries(audit) if entry[0] != "swap"]
+    assert changes == [
+        ("publish", "", beta, "begun"),
+        ("publish", "", beta, "done"),
+        ("rollback", "", "", "begun"),
+        ("rollback", "", alpha, "done"),
+        ("publish", "", beta, "begun"),
+        ("publish", "", beta, "DATA_LOSS"),
     ]
+    swaps = [entry for entry in entries(audit) if entry[0] == "swap"]
+    assert {("swap", "server", beta, "done"), ("swap", "server", beta, "SNAPSHOT_CORRUPT")} <= set(swaps)
+    assert (
+        found["egotools_requests_total", "OK", "Publish", ""]
+        == found["egotools_requests_total", "OK", "Rollback", ""]
+        == 1
+    )
     assert found["egotools_swaps_total", ""] == 3 and found["egotools_refused_publications_total", ""] == 1
     assert [key[1] for key in found if key[0] == "egotools_snapshot_info"] == [alpha]
-    published = [each.time.timestamp() for each in history(store.path) if each.snapshot_id == alpha]
-    assert found["egotools_snapshot_published_seconds", ""] == published[-1]
+    async with publishing(store, audit) as server:  # a restart
+        assert server.metrics_port
+        again = await scrape(server.metrics_port)
+    published = "egotools_snapshot_published_seconds"
+    assert again[published, ""] == found[published, ""] == history(store.path)[-1].time.timestamp()
+
+
+async def test_a_change_that_cannot_be_audited_is_not_made(built: EditionStore, tmp_path: Path) -> None:
+    store = built.copy(tmp_path / "store")
+    (tmp_path / "file").write_text("")
+    async with publishing(store, tmp_path / "file" / "audit.jsonl") as server:
+        with pytest.raises(ClientError, match="audit log"):
+            await asked(server, lambda client: client.publish(store.ids["beta"]))
+        served = server.catalogs.state("").engine
+        assert served is not None and served.snapshot_id == store.ids["alpha"]
 
 
 # -- access control ----------------------------------------------------------------------------------------------------

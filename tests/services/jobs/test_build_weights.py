@@ -38,9 +38,10 @@ def store(tmp_path: Path) -> Path:
 
 def test_the_same_tools_built_again_are_the_tuned_snapshot_to_the_byte(store: Path) -> None:
     tuned = retuned(store)
-    report = built(store, THINGS)
-    assert report.snapshot_id == published_id(store) == tuned
-    assert f"tuned, as those of snapshot {tuned}" in report.weights
+    for _ in range(2):  # the second time nothing is read
+        report = built(store, THINGS)
+        assert report.snapshot_id == published_id(store) == tuned
+        assert f"tuned, as those of snapshot {tuned}" in report.weights
 
 
 def test_a_changed_catalogue_keeps_them(store: Path) -> None:

@@ -44,7 +44,7 @@ def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: st
     tool = open_snapshot(store).tool(0)
     assert tool.metadata["phrases"] == {"texts": ["attendees of my event"], "by": "phrases.jsonl"}
     assert "phrases" not in as_read(tool).metadata and "my event" not in tool.description
-    assert build(phrases_file=file).snapshot_id == report.snapshot_id
+    assert build(phrases_file=file).seconds.keys() == {"unchanged"}
     file.write_text(json.dumps({"tool": "tools/list_attendees", "phrases": ["attendees we expect"]}), encoding="utf-8")
     again = build(phrases_file=file)
     assert again.snapshot_id not in (report.snapshot_id, plain.snapshot_id) and again.reused.extractions == 2

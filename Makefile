@@ -64,8 +64,9 @@ chaos: $(VENV)/.dev ## faults, swaps and attacks against a store and a server: r
 dist: $(VENV)/.dev ## wheel, source archive and wheel of the client in dist/, built twice and compared
 	$(BIN)/python -m scripts.dist --check
 
-stubs: $(VENV)/.dev ## generate egotools/v1 from proto/
+stubs: $(VENV)/.dev ## generate egotools/v1 and the OpenAPI document of REST from proto/
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh
+	$(BIN)/python -m scripts.rest_document
 
 locks: $(VENV)/.dev ## resolve requirements/*.txt again
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/lock.sh

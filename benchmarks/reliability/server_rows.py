@@ -79,7 +79,8 @@ async def _read_while_publishing(store: EditionStore, publishes: int) -> tuple[i
         stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
         readers = [asyncio.ensure_future(reader(stub, number)) for number in range(_READERS)]
         for number in range(publishes):
-            await server.publisher.publish("", store.ids[("beta", "alpha")[number % 2]])
+            store.publish(("beta", "alpha")[number % 2])
+            await server.publisher.refresh("")
         ended = True
         await asyncio.gather(*readers)
     return counts[True] + counts[False], counts[False]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +26,7 @@ from services.cli.console import (
     show_result,
     table,
 )
-from services.cli.options import Json, On, Store
+from services.cli.options import Json, On, Store, near_names
 from services.cluster.ray_cluster import on_ray, ray_pool
 from services.jobs.plans import DEFAULT_KEEP, DEFAULT_STORE, AllowedModels, BuildPlan, SigningKey
 
@@ -124,7 +123,7 @@ def sync(
     The snapshot has the tools of these sources and no others. A source that cannot be read keeps its published tools; the exit code is then 4.
     """
     from ingest.trust.quarantine import read_record
-    from services.jobs.source_sync import sync_sources
+    from services.jobs.build import sync_sources
 
     plan = BuildPlan(
         addresses=tuple(addresses),
@@ -135,22 +134,20 @@ def sync(
         workers=workers,
         findings=findings or read_record(store).policy,
     )
-    report = sync_sources(plan, allowed_models=allowed_models)
-    told = report.to_json()
+    report, told = sync_sources(plan, allowed_models=allowed_models)
     if as_json:
         print_json(told)
     else:
-        outcome = "Unchanged" if report.snapshot_id == report.previous_id else "[bold green]Published[/]"
-        counts = f"{len(report.added):,} added, {len(report.changed):,} changed, {len(report.removed):,} removed"
-        say(f"{outcome}: snapshot [bold]{plain(report.snapshot_id)}[/]: {report.tools:,} tools, {counts}")
+        outcome = "Unchanged" if told["snapshot_id"] == told["previous_id"] else "[bold green]Published[/]"
+        counts = ", ".join(f"{len(told[name]):,} {name}" for name in ("added", "changed", "removed"))
+        say(f"{outcome}: snapshot [bold]{plain(told['snapshot_id'])}[/]: {told['tools']:,} tools, {counts}")
         show_result({name: told[name] for name in ("added", "changed", "removed", "kept")}, _SHOWN)
-        show_facts(_findings(report.build.findings, store))
-    if report.kept:
+        show_facts(_findings(report.findings, store))
+    if told["kept"]:
         raise typer.Exit(_UNREAD)
 
 
 _DESCRIPTION_CHARS = 300
-_MAX_ALTERNATIVES = 3
 _MAX_PLACES = 3  # maximum number of places shown as evidence of an edge
 _SCREEN, _JSON, _ALL = 15, 40, 1_000_000  # edges
 
@@ -176,8 +173,7 @@ def show(
         keys = list(dict.fromkeys((*found, *named)))
     matches = [match for match in snapshot.value_shapes.match(text) if match.text == text]
     if not keys and not matches:
-        names = {snapshot.node_key(number).partition(":")[2] for number in range(sum(kinds.values()))}
-        near = get_close_matches(name, sorted(names), n=_MAX_ALTERNATIVES)
+        near = near_names(name, {snapshot.node_key(number).partition(":")[2] for number in range(sum(kinds.values()))})
         problem, remedy = "the graph has no node with this name", "Try `egotools search` with the same words"
         if near:
             remedy = f"Is it {' or '.join(map(repr, near))}"

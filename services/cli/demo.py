@@ -141,7 +141,7 @@ def _show_plan(folder: Path, store: Path) -> None:
     """Plan a request, and call the tools over HTTP: words, query graph, tools found by need, calls, answer."""
     from planners.calls.tool_access import CallLimits, ToolAccess, never
     from planners.query.domain import read_domain
-    from services.cli.plan import Walk, walk
+    from services.jobs.walk import Walk, walk
 
     asked = Walk(request=_PLANNED, domain=read_domain("enterprise"), graph=None, today=_COMPANY_DAY)
     where: dict[str, Any] = {"server": "", "store": store, "journal": None, "dry_run": False}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eval.metrics import AbstentionRate
     from eval.summary import Figure
     from services.jobs.evaluate import Evaluation
-    from services.jobs.improve import Learned, Tuned
+    from services.jobs.improve import Improvement
 
 _RUN = "run"
 _MEASURE = "CompleteRecall"
@@ -168,13 +168,13 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
 
     with ProgressDisplay(as_json=as_json) as progress:
         tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, progress)
-    _show_outcome(tuned, bool(tuned.published_id), as_json)
+    _show_outcome(tuned, as_json)
     if not tuned.published_id:
         raise typer.Exit(NOT_BETTER)
 
 
 def learn(plan: LearningPlan, as_json: Json = False) -> None:
-    """Learn from reported outcomes and usage logs, and publish it if held-out sessions are answered better.
+    """Learn from reported outcomes, and publish it if held-out sessions are answered better.
 
     If they are not, nothing is published, the command prints the reason, and the exit code is 15.
     """
@@ -182,14 +182,14 @@ def learn(plan: LearningPlan, as_json: Json = False) -> None:
 
     with ProgressDisplay(as_json=as_json) as progress:
         learned = learn_from_use(plan, progress)
-    _show_outcome(learned, bool(learned.published), as_json)
-    if not learned.published and not plan.forget:
+    _show_outcome(learned, as_json)
+    if not learned.published_id and not plan.forget:
         raise typer.Exit(NOT_BETTER)
 
 
-def _show_outcome(made: Tuned | Learned, published: bool, as_json: bool) -> None:
+def _show_outcome(made: Improvement, as_json: bool) -> None:
     told = made.to_json()
     if as_json:
         return print_json(told)
     show_result({name: value for name, value in told.items() if name not in _OF_PROGRAMS})
-    say(f"[bold {'green' if published else 'yellow'}]{plain(made.outcome)}[/]")
+    say(f"[bold {'green' if made.published_id else 'yellow'}]{plain(made.outcome)}[/]")

@@ -214,10 +214,15 @@ def check_known(snapshot: Snapshot, tool_ids: Iterable[str]) -> None:
     nearly the same id."""
     for tool_id in tool_ids:
         if snapshot.find_node(f"tool:{tool_id}") is None:
-            ids = {known.casefold(): known for known in map(snapshot.tool_id, range(snapshot.tool_count))}
-            near = " or ".join(ids[each] for each in get_close_matches(tool_id.casefold()[:_LONGEST_ID], ids))
+            near = " or ".join(near_names(tool_id, map(snapshot.tool_id, range(snapshot.tool_count))))
             remedy = f"Is it {near}" if near else "Try `egotools search` with what the tool does"
             raise NotFoundError("the catalogue has no such tool", subject=tool_id, remedy=remedy)
+
+
+def near_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return up to three of the known names that are nearly this one, in any case of letters, the nearest first."""
+    folded = {each.casefold(): each for each in sorted(known)}
+    return [folded[each] for each in get_close_matches(name.casefold()[:_LONGEST_ID], folded)]
 
 
 def read_references(texts: Sequence[str], option: str, *, in_text: bool = False) -> dict[str, str]:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, fields
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from typer import Argument, Option
 
 from egotools import Client
-from egotools.calling.invoker import ToolInvoker
 from egotools.values import ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
-from ontology.files import read_bounded
-from ontology.json_values import first_error
 from services.cli.console import compact_json, plain, print_json, printable, say, table, tell
 from services.cli.options import (
     NO_CALL_OPTIONS,
@@ -41,20 +34,14 @@ from services.cli.options import (
     check_known,
     command_error,
 )
-from services.cli.search import read_pairs, show_doubts, show_needs, tools_client
+from services.cli.search import read_pairs, show_doubts, show_needs
 from services.jobs.plans import DEFAULT_STORE, AllowedModels, ChatEndpoint, Rare, open_chat
+from services.jobs.served_store import tools_client
 
 if TYPE_CHECKING:
-    from inference.chat import ChatModel
     from planners.calls.execute_plan import PlanExecution, StepCall
-    from planners.calls.tool_access import Ask, CallLimits, ToolAccess
-    from planners.calls.tool_finder import Finder
-    from planners.dfs import Domain, QueryGraph
-    from planners.dfs.resolver import Step
-    from planners.dfs.tool_resolver import Choice
-    from planners.journal.run_journal import RunAccount, RunJournal
-    from planners.query.query_graph import ParsedRequest
-    from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent
+    from planners.dfs import QueryGraph
+    from services.jobs.walk import Walked
 
 _MAX_SHOWN = 2_000
 _OF_CALLS = frozenset(("goals", "done", "have", "needs", "preset", "execute", "allowed_models"))
@@ -168,6 +155,7 @@ def _answer(
     """Answer a request under a domain."""
     from planners.calls.tool_access import CallLimits
     from planners.query.domain import read_domain
+    from services.jobs.walk import DOMAIN_MODULES, Walk, read_graph, replay_walk, walk, walk_to_json
 
     schema = read_domain(domain)
     try:
@@ -332,194 +320,13 @@ def _show(plan: ToolPlan) -> None:
     show_doubts(plan)
 
 
-# Modules of Python whose functions a shipped domain calls
-DOMAIN_MODULES = {"personal": ("planners.personal.personal_tools",)}
 _MOST_ROWS, _MOST_CHARS = 50, 80
-_PARSING = ThreadPoolExecutor(2, "parse")  # their own, so that a long sentence keeps nothing else of the server waiting
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """A request under a domain."""
-
-    request: str
-    domain: Domain
-    graph: QueryGraph | None  # None: the parser makes it of the request
-    today: date  # against which date words are read
-    parser: str = "rules.v1"
-    model: ChatModel | None = None  # of a parser that needs one
-    best_effort: bool = False  # whether what the parser does not understand is left out, and said, instead of refused
-
-    def same_run(self) -> dict[str, Any]:
-        """What a journal's run must agree in."""
-        domain = hashlib.sha256(self.domain.model_dump_json().encode()).hexdigest()
-        return {"request": self.request, "domain": self.domain.name, "domain_digest": domain, "today": str(self.today)}
-
-    def parsed(self) -> ParsedRequest:
-        """Return the graph, and what the parser says of it."""
-        from planners.query.query_graph import ParsedRequest
-
-        if self.graph is not None:
-            return ParsedRequest(self.graph)
-        if not self.request.strip():
-            raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
-        from planners.query import load_parser
-
-        parser = load_parser(self.parser, self.model)
-        return parser.parse(self.request, self.domain, self.today, best_effort=self.best_effort)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walked:
-    """What came of it."""
-
-    parsed: ParsedRequest
-    choices: tuple[Choice, ...]
-    said: tuple[str, ...]
-    execution: dict[str, Any] | None = None  # JSON values of the executor's result; None in a dry run
-    account: RunAccount | None = None
-
-
-def read_graph(path: Path, domain: Domain) -> QueryGraph:
-    """Read a graph from a JSON file; InvalidArgumentError when it is none, with every fault that it has under the domain."""
-    from planners.dfs import QueryGraph, graph_faults
-
-    remedy = "Correct the graph"
-    try:
-        graph = QueryGraph.model_validate(json.loads(read_bounded(path).decode("utf-8")))
-        problem = " ".join(graph_faults(graph, domain)).rstrip(".")
-    except OSError as error:
-        problem, remedy = f"the file cannot be read: {error.strerror}", "Name the file of a graph"
-    except ValidationError as error:
-        problem = first_error(error)
-    except (ValueError, RecursionError):
-        problem, remedy = "this is no JSON", "Correct the file"
-    if problem:
-        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
-    return graph
-
-
-async def walk(
-    asked: Walk,
-    access: ToolAccess,
-    ask: Ask,
-    *,
-    server: str,  # address of a running one; empty: the store is served on loopback in this process
-    store: Path,
-    limits: CallLimits,
-    journal: Path | None,  # None: nothing is written
-    dry_run: bool,
-) -> Walked:
-    """Execute a request. In a dry run choose the tools that may be called, of each edge both directions, of each variable its lookup."""
-    from planners.calls.tool_access import always
-    from planners.calls.tool_finder import ToolFinder
-    from planners.dfs.resolver import Step
-    from planners.dfs.tool_resolver import ToolResolver
-    from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
-    from planners.journal.run_journal import open_run_journal
-
-    async with tools_client(server, store) as client, access.calling(ask, limits) as invoker:
-        finder = ToolFinder(client)
-        if dry_run:
-            parsed, said = asked.parsed(), list[str]()
-            resolver, graph = ToolResolver(asked.domain, finder, invoker, said=said.append), parsed.graph
-            steps: list[Step | str] = [graph.vars[var] for var in graph.vars if graph.filters_of(var)]
-            for edge in graph.edges:
-                ends = graph.vars[edge.source], graph.vars[edge.target]
-                steps += [Step(ends[0], edge.edge, ends[1], True), Step(ends[1], edge.edge, ends[0], False)]
-            for step in dict.fromkeys(steps):
-                if not isinstance(step, str) or asked.domain.types[step].lookup is not None:
-                    await resolver.choice(step)
-            return Walked(parsed=parsed, choices=resolver.choices, said=tuple(said))
-        if journal is None:
-            return await _executed(asked, asked.parsed(), finder, invoker)
-        with open_run_journal(journal) as kept:
-            parsed, steps_of = _begun(asked, kept), Steps(kept, faults="retried")
-            repeat = always if access.policy.confirmed else ask
-            recorded = RecordedFinder(finder, steps_of), RecordedInvoker(invoker, steps_of, repeat=repeat)
-            walked = await _executed(asked, parsed, *recorded, kept)
-            kept.append("run_ended", answer=_answer_of(walked))
-            return walked
-
-
-def replay_walk(domain: Domain, path: Path) -> Walked:
-    """Execute a finished run of the domain again from its journal, to the same answer; no server is asked and no tool is called."""
-    from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
-    from planners.journal.run_journal import read_run_journal
-
-    journal = read_run_journal(path)
-    header, ended = _header(journal), journal.end
-    if header is None or ended is None:
-        problem, remedy = "the run of this journal has not ended", "Let it go on first"
-        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
-    asked = Walk(request=header["request"], domain=domain, graph=None, today=date.fromisoformat(header["today"]))
-    parsed, steps = _begun(asked, journal), Steps(journal, is_replay=True)
-    recorded = RecordedFinder(None, steps), RecordedInvoker(None, steps)
-    walked = asyncio.run(_executed(asked, parsed, *recorded, journal))
-    if _answer_of(walked) != ended["answer"]:
-        problem, remedy = "the replay gives another answer than the run", "Replay with the release that wrote it"
-        raise InvalidArgumentError(problem, subject=str(path), remedy=remedy)
-    return walked
-
-
-def _header(journal: RunJournal) -> Mapping[str, Any] | None:
-    """What the journal's run was begun with; None of an empty journal."""
-    header = next((record.data for record in journal.records if record.kind == "run_begun"), None)
-    if header is not None and not {"graph", "request", "today", "notes"} <= header.keys():
-        problem, remedy = "it is the journal of another command", "Give a new file"
-        raise InvalidArgumentError(problem, subject="--journal", remedy=remedy)
-    return header
-
-
-def _begun(asked: Walk, journal: RunJournal) -> ParsedRequest:
-    """Return the graph of a journal's run, which must be this one; of an empty journal begin the run."""
-    from planners.dfs import QueryGraph
-    from planners.query.query_graph import ParsedRequest
-
-    header = _header(journal)
-    if header is None:
-        parsed = asked.parsed()
-        told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
-        journal.append("run_begun", **asked.same_run(), graph=parsed.graph.to_json(), **told)
-        return parsed
-    try:
-        known = QueryGraph.model_validate(header["graph"])
-    except ValidationError as error:
-        raise InvalidArgumentError(first_error(error), subject="--journal", remedy="Give a new file") from error
-    differing = [key for key, value in asked.same_run().items() if header.get(key) != value]
-    if asked.graph is not None and asked.graph != known:
-        differing.append("graph")
-    if differing:
-        problem = f"the journal is of another run: its {' and '.join(differing)} differ"
-        remedy = "Give a new file, or the same request, domain and day"
-        raise InvalidArgumentError(problem, subject="--journal", remedy=remedy)
-    return ParsedRequest(known, tuple(header["notes"]), tuple(header.get("left_out", ())))
-
-
-async def _executed(
-    asked: Walk, parsed: ParsedRequest, finder: Finder, invoker: ToolInvoker, journal: RunJournal | None = None
-) -> Walked:
-    """Execute a graph; the account is that of the journal."""
-    from planners.dfs.executor import answer_graph
-    from planners.dfs.tool_resolver import ToolResolver
-    from planners.journal.run_journal import account_of
-
-    said = list[str]()
-    resolver = ToolResolver(asked.domain, finder, invoker, said=said.append)
-    execution = await answer_graph(parsed.graph, asked.domain, resolver, today=asked.today)
-    account = account_of(journal.records) if journal is not None else None
-    return Walked(parsed=parsed, choices=resolver.choices, said=tuple(said), execution=execution, account=account)
-
-
-def _answer_of(walked: Walked) -> dict[str, Any]:
-    """What must be equal in a replay: the answer, without times."""
-    found = walked.execution or {}
-    answer = [{"id": each["id"], "fields": dict(each["fields"])} for each in found.get("answer", ())]
-    return {"count": found.get("count"), "answer": answer, "missing": len(found.get("missing", ()))}
 
 
 def show_walk(walked: Walked) -> None:
     """Print the graph, why each tool, the calls, the answer, and what is missing."""
+    from services.jobs.walk import emptied_by
+
     parsed, graph, found = walked.parsed, walked.parsed.graph, walked.execution
     left_out = plain(" ".join(parsed.left_out))
     if left_out:  # the first line, because the answer is to another request
@@ -536,7 +343,7 @@ def show_walk(walked: Walked) -> None:
         say("Nothing was called (--dry-run).")
         return
     _show_answer(graph, found)
-    if why := _emptied_by(found):
+    if why := emptied_by(found):
         say(f"Nothing: {plain(why)}")
     if left_out and not found["count"]:
         say(f"This is no answer to the whole request: {left_out}")
@@ -562,70 +369,3 @@ def _show_answer(graph: QueryGraph, found: Mapping[str, Any]) -> None:
         table(f"Answer: {len(answer):,}", ("id", *named), rows)
         if len(answer) > _MOST_ROWS:
             say(f"… and {len(answer) - _MOST_ROWS:,} more (--json prints all)")
-
-
-def _emptied_by(found: Mapping[str, Any] | None) -> str:
-    """Of an answer that is empty or 0: the first call that brought nothing back, which is the constraint that emptied it."""
-    if found is None or found["count"] != 0:
-        return ""
-    for call in found["calls"]:
-        if call["kind"] != "count" and not call["rows"] and not call["error"]:
-            near = f" (near: {', '.join(found['near'])}?)" if found.get("near") else ""
-            return f"nothing was found for: {call['what']}{near}"
-    return "no entity meets all constraints at once"
-
-
-def walk_to_json(walked: Walked) -> dict[str, Any]:
-    """Return it as JSON values."""
-    tools = [
-        {
-            "purpose": each.purpose,
-            "request": each.request,
-            "snapshot_id": each.snapshot_id,
-            "tools": [candidate.tool.id for candidate in each.candidates],
-            "reason": each.reason,
-            "not": list(each.misfits),
-        }
-        for each in walked.choices
-    ]
-    why = _emptied_by(walked.execution)
-    return {
-        "left_out": list(walked.parsed.left_out),
-        "graph": walked.parsed.graph.to_json(),
-        "notes": list(walked.parsed.notes),
-        "tools": tools,
-        "log": list(walked.said),
-        "execution": walked.execution,
-        **({"emptied_by": why} if why else {}),
-        "account": asdict(walked.account) if walked.account is not None else None,
-    }
-
-
-def walk_plan(
-    domains: Mapping[str, Domain], access: ToolAccess, open_client: OpenClient, *, limits: CallLimits
-) -> Plan:
-    """Return the planner of the page, over domains by name, the default first: each step is an event."""
-    from planners.calls.tool_access import never
-    from planners.calls.tool_finder import ToolFinder
-    from planners.dfs.executor import answer_graph
-    from planners.dfs.tool_resolver import ToolResolver
-    from planners.query import load_parser
-    from services.web.live_runs import in_thread, observed
-
-    parser = load_parser("rules.v1", None)
-
-    async def work(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
-        domain, day = domains[asked.domain or next(iter(domains))], date.today()
-        parsed = await in_thread(_PARSING, partial(parser.parse, asked.request, domain, day))
-        told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
-        observe({"event": "GraphMade", "graph": parsed.graph.to_json(), **told})
-
-        def said(text: str) -> None:
-            observe({"event": "Said", "text": text})
-
-        async with open_client(asked.token, asked.tenant) as client, access.calling(never, limits) as invoker:
-            resolver = ToolResolver(domain, ToolFinder(client), invoker, said=said)
-            execution = await answer_graph(parsed.graph, domain, resolver, today=day, observe=observe)
-        observe({"event": "Answered", "execution": execution})
-
-    return observed(work)

@@ -9,7 +9,6 @@ import mimetypes
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 from typer import Argument, Option
 
-from egotools import AsyncClient, Client, Tool
+from egotools import Client, Tool
 from egotools.calling.answer_fence import binary_size
 from egotools.calling.call_credentials import bound_credentials
 from egotools.calling.invoker import MAX_BYTES, ToolAnswer, ToolInvoker
@@ -47,44 +46,12 @@ from services.cli.options import (
 from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Rare, Reranker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from planners.calls.tool_access import ToolAccess
 
 _SHOWN = 2
 _TOOL = ("rank", "id", "score", "probability", "needs", "completes")
 _INDENT = "    "  # of what is said of a tool
 _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
-
-
-@asynccontextmanager
-async def server_address(server: str, store: Path, allowed_models: Sequence[str] = ()) -> AsyncIterator[str]:
-    """Yield the address of a running server; of none, the store is served on loopback in this process meanwhile."""
-    if server:
-        yield server
-        return
-    from retrieval.engine import open_engine
-    from retrieval.snapshot.publish import current_snapshot
-    from services.server.server import Server as OwnServer
-    from services.server.settings import ServerSettings
-
-    current_snapshot(store)  # an error of the store comes before a server is started
-    own = OwnServer(ServerSettings(port=0, workers=2, drain_s=0.0))
-    address = await own.start()
-    try:
-        await own.load(lambda: open_engine(store, allowed_models=allowed_models))
-        yield address
-    finally:
-        await own.stop(grace_s=1.0)
-
-
-@asynccontextmanager
-async def tools_client(
-    server: str, store: Path, allowed_models: Sequence[str] = (), **options: Any
-) -> AsyncIterator[AsyncClient]:
-    """Yield a client of :func:`server_address`, with the options of :class:`egotools.AsyncClient`."""
-    async with server_address(server, store, allowed_models) as address, AsyncClient(address, **options) as client:
-        yield client
 
 
 def search(

@@ -20,7 +20,6 @@ from ontology.files import disk_errors, replacing
 from services.cli.admin import CaFile, Tenant, TokenFile, read_tls, read_token
 from services.cli.console import plain, say, tell
 from services.cli.options import NO_CALL_OPTIONS, CallOptions, On, ReadyFile, Server, Store
-from services.cli.search import server_address, tools_client
 from services.cluster.ray_cluster import on_ray
 from services.jobs.plans import (
     DEFAULT_RERANKER,
@@ -31,8 +30,10 @@ from services.jobs.plans import (
     HttpPort,
     Rare,
     Reranker,
+    chat_address,
     open_chat,
 )
+from services.jobs.served_store import server_address, tools_client
 
 if TYPE_CHECKING:
     from services.server.server import Server as OwnServer
@@ -102,16 +103,15 @@ def serve(
             "Give --web and --web-domain, or leave them out",
         )
         raise InvalidArgumentError(problem, subject="--web-domain", remedy=remedy)
-    if page.web and (find_spec("starlette") is None or find_spec("uvicorn") is None):
+    if page.web and find_spec("starlette") is None:
         raise MissingExtraError("the page", extra="web")
 
     @asynccontextmanager
     async def beside(running: OwnServer) -> AsyncIterator[None]:
         from planners.calls.tool_access import CallLimits
         from planners.query.domain import read_domain
-        from services.cli.plan import DOMAIN_MODULES, walk_plan
         from services.jobs.ask_parts import AskPlan
-        from services.server.query_model import query_endpoint
+        from services.jobs.walk import DOMAIN_MODULES, walk_plan
         from services.web.web_page import WebSettings, client_maker, serve_web
 
         domains = {Path(name).stem: read_domain(name) for name in page.web_domain}
@@ -120,7 +120,7 @@ def serve(
         plan = walk_plan(domains, calling.access(shipped), client_maker(running), limits=limits) if domains else None
         ask = AskPlan(graph="")  # by rules where the server has no model
         if model := running.settings.query_model:
-            name, url = query_endpoint(model)
+            name, url = chat_address(model, "query_model")
             ask = AskPlan(graph="", chat=open_chat(ChatEndpoint(base_url=url, model=name), needed_by="the page"))
         shown = WebSettings(
             host=page.web_host,
@@ -149,7 +149,7 @@ def rest(
     ready_file: ReadyFile = None,
 ) -> None:
     """Serve the calls of the gRPC service over HTTP and JSON until SIGTERM; its OpenAPI document is at /openapi.json."""
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+    if find_spec("starlette") is None:
         raise MissingExtraError("egotools rest", extra="rest")
     if server_ca is not None and not server:
         raise InvalidArgumentError("a store is served without TLS", subject="--server-ca", remedy="Leave it out")

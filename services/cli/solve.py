@@ -43,9 +43,9 @@ from planners.kgot.batch import (
 from planners.kgot.recorded_run import OtherRunError, RunHeader, SolveParts, replay_recorded, solve_recorded
 from services.cli.console import counted, plain, print_json, say, show_event, show_result, show_step, table, tell
 from services.cli.options import NO_CALL_OPTIONS, CallOptions, Journal, Json, On, Replay, Server, Yes, ask_at_terminal
-from services.cli.search import tools_client
 from services.cluster.ray_cluster import each_on_ray, on_ray
 from services.jobs.plans import AllowedModels, ChatEndpoint, Rare, open_chat
+from services.jobs.served_store import tools_client
 from services.jobs.solve_parts import SolvePlan, SolveTools, open_solve_parts
 
 if TYPE_CHECKING:

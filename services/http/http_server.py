@@ -13,17 +13,19 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from ssl import SSLContext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import h11
 import uvicorn
-from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ontology.errors import InvalidArgumentError
 from services.server.access.tls import is_loopback
 from services.server.calls import fields
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp  # of the extras web, rest and mcp
 
 _LOG = logging.getLogger("egotools.http")
 _GRACE_S, _REQUEST_S, _MOST_CONNECTIONS = 2, 10.0, 256

@@ -1,4 +1,4 @@
-"""Builds: tool documents in, a published snapshot and its report out."""
+"""Builds: tool documents in, a published snapshot and its report out; and syncs, which read the sources of a store again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from inference import EMBEDDED_MODELS, load_encoder
+from inference import EMBEDDED_MODELS, allowed_by_environment, load_encoder, require_allowed_model
 from inference.cached_encoder import CachedEncoder, PooledEncoder
 from inference.chat import ChatModel
 from inference.encoder import Encoder
@@ -61,7 +61,7 @@ from retrieval.snapshot.manifest import (
     verify_snapshot,
 )
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, publish_again, staging_folder
-from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.signing import signing_key_file
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.plans import BuildPlan, answer_cache, open_chat, phrase_writer
@@ -436,3 +436,97 @@ def _weights(store: Path, tuned: str) -> tuple[RankingSection | None, str]:
     except EgotoolsError as error:
         return None, f"the shipped ones: the tuned ones of snapshot {tuned} cannot be read: {error.problem}"
     return before.manifest.ranking, f"tuned, as those of snapshot {tuned}; egotools tune --rollback drops them"
+
+
+# -- sync --------------------------------------------------------------------------------------------------------------
+
+_FEW = 3  # names in an error
+
+
+def sync_sources(plan: BuildPlan, *, allowed_models: Sequence[str] = ()) -> tuple[BuildReport, dict[str, Any]]:
+    """Read the sources again and publish the snapshot of their tools; return the report of the build, and what changed
+    as JSON values. It is built with the encoder of the published one. A source that cannot be read as a whole keeps its
+    published tools (``kept``: its name, how many tools, and why); a tool of no source of the plan is removed. Of the
+    plan, addresses, store, ``strict``, ``findings``, ``keep``, ``signing_key`` and ``workers`` count. Raises
+    InvalidArgumentError when a document or a published tool has no named source, or options of the published build are
+    not known, SnapshotError when another snapshot was published meanwhile, and what :func:`build` raises. The published
+    snapshot stays as it is then."""
+    documents = find_documents(plan.addresses)
+    unnamed = [document.address for document in documents.documents if document.source is None]
+    if unnamed or not documents.sources:
+        subject = unnamed[0] if unnamed else "ADDRESS"
+        remedy = "Give a sources file, or NAME=ADDRESS; `egotools build` takes documents without a source"
+        raise InvalidArgumentError("sync needs sources with names", subject=subject, remedy=remedy)
+    before, kept = None, list[dict[str, Any]]()
+    with contextlib.suppress(NotFoundError):
+        before = open_snapshot(plan.store)
+    if before is not None:
+        plan = _as_built(before, plan, allowed_models)
+
+    def complete(catalog: Catalog) -> Catalog:
+        """Add the published tools of sources that could not be read."""
+        tools = {tool.id: tool for tool in catalog.tools}
+        for name, problem in catalog.unread.items():
+            left = []
+            if before is not None:
+                numbers = before.filters.having("source", [name]).nonzero()[0].tolist()
+                left = [as_read(before.tool(number)) for number in numbers if before.tool_id(number) not in tools]
+            kept.append({"name": name, "tools": len(left), "problem": problem})
+            tools |= {tool.id: tool for tool in left}
+        if not kept:
+            return catalog
+        there = []
+        for tool in tools.values():
+            depends_on = tuple(one for one in tool.depends_on if one.tool in tools)
+            there.append(replace(tool, depends_on=depends_on))
+        return replace(catalog, tools=tuple(there))
+
+    def differ(one: str, other: str) -> bool:
+        """Whether two lines of a tool differ in more than what a build adds of the whole catalogue."""
+        return one != other and as_read(Tool.from_json(json.loads(one))) != as_read(Tool.from_json(json.loads(other)))
+
+    report = build(replace(plan, published=False), complete=complete)
+    previous_id, key = before.id if before else "", plan.signing_key or signing_key_file()
+    publish_again(plan.store, report.snapshot_id, replaces=previous_id, signing_key=key)
+    collect_after(plan.store, plan.keep)
+    new, old = _lines(open_snapshot(plan.store / SNAPSHOTS / report.snapshot_id)), _lines(before) if before else {}
+    return report, {
+        "snapshot_id": report.snapshot_id,
+        "previous_id": previous_id,
+        "tools": len(new),
+        "added": sorted(new.keys() - old.keys()),
+        "changed": sorted(id_ for id_ in new.keys() & old.keys() if differ(old[id_], new[id_])),
+        "removed": sorted(old.keys() - new.keys()),
+        "kept": kept,
+        "quarantined": report.findings.quarantined,
+    }
+
+
+def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) -> BuildPlan:
+    """Return the plan with the settings of the published snapshot, which must tell them, and have a source for every tool."""
+    numbers = set(range(before.tool_count))
+    for _, tools in before.filters.tools_by_value("source"):
+        numbers.difference_update(tools.tolist())
+    if numbers:
+        shown = ", ".join(before.tool_id(number) for number in sorted(numbers)[:_FEW])
+        problem = f"{len(numbers)} tools of the published snapshot have no named source ({shown}), and a sync would remove them"
+        remedy = "Name their documents in the sources file and run `egotools build` with it once; then sync"
+        raise InvalidArgumentError(problem, subject=before.id, remedy=remedy)
+    manifest = before.manifest
+    named = {path.name for path in overlays_of_sources(plan.addresses)}
+    other = next((overlay.name for overlay in manifest.overlays or () if overlay.name not in named), "")
+    for problem, found in (
+        (f"the overlay {other}, which no sources file names", other),
+        ("another ontology", manifest.ontology.sha256 != load_ontology().digest),
+        (f"the extractor {manifest.extractor}", manifest.extractor != "rules.v1"),
+    ):
+        if found:
+            problem, remedy = f"the published snapshot was built with {problem}", "with the same addresses and options"
+            raise InvalidArgumentError(problem, subject=before.id, remedy=f"Run `egotools build` {remedy}")
+    allowed = (*allowed_models, *allowed_by_environment())
+    require_allowed_model(manifest.encoder.name, allowed, subject=str(before.folder))
+    return replace(plan, encoder=manifest.encoder.name)
+
+
+def _lines(snapshot: Snapshot) -> dict[str, str]:
+    return {snapshot.tool_id(number): snapshot.tools.text(number) for number in range(snapshot.tool_count)}

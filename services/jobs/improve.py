@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.learning import Learning, Session, known_sessions, learn, read_usage_log
+from eval.learning import Session, known_sessions, learn
 from eval.queries import QuerySet, missing_gold, require_gold
-from eval.tuning import Tuning, collect, read_parts, tune
+from eval.tuning import collect, read_parts, tune
 from ingest.build_report import keep_build_report, keep_report, read_build_report
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.reporting import Progress
@@ -24,7 +25,7 @@ from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.publish_version import publish_version
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.plans import DEFAULT_KEEP, LearningPlan, TuningPlan
-from services.outcomes import read_outcomes
+from services.outcomes import OUTCOMES, read_outcomes
 
 _log = logging.getLogger(__name__)
 # The exit code of a tuning or learning that found nothing better and published nothing. It is no error.
@@ -32,30 +33,21 @@ NOT_BETTER = 15
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tuned:
-    """The tuned snapshot, the id published in its place (or empty), the weights that serve now, and what was found (not after a rollback)."""
+class Improvement:
+    """What came of a tuning or a learning."""
 
-    snapshot_id: str
-    published_id: str
-    weights: dict[str, float]
-    tuning: Tuning | None = None
+    snapshot_id: str  # that was published before
+    published_id: str  # of the version published in its place; empty where nothing is published
+    outcome: str  # in one sentence
+    found: Mapping[str, Any]  # the figures
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form, printed by ``--json``; that of a tuning is kept in the store."""
-        found = {} if self.tuning is None else asdict(self.tuning)
+        """The JSON form, printed by ``--json``; but for that of going back it is kept in the store."""
         ids = {"snapshot_id": self.snapshot_id, "published": bool(self.published_id), "published_id": self.published_id}
-        return {**ids, "weights": self.weights, "shipped": self.weights == dict(SHIPPED), **found}
-
-    @property
-    def outcome(self) -> str:
-        """The result in one sentence."""
-        if self.tuning is not None and self.tuning.reason:
-            return f"Nothing was published: {self.tuning.reason}."
-        kind = "the shipped" if self.weights == dict(SHIPPED) else "tuned"
-        return f"Snapshot {self.published_id}, with {kind} weights, was published in place of {self.snapshot_id}, and serves now."
+        return {**ids, **self.found}
 
 
-def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
+def tune_snapshot(plan: TuningPlan, progress: Progress) -> Improvement:
     """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better on held-out ones; nothing on errors."""
     if plan.labels is None:
         remedy = "Name labelled requests, or go back to the shipped weights with --rollback"
@@ -71,16 +63,17 @@ def tune_snapshot(plan: TuningPlan, progress: Progress) -> Tuned:
     retriever = GraphRetriever(snapshot, engine.encoder, name=DEFAULT_PRESET)
     cases = collect(retriever, snapshot, [*searched, *held_out], progress)
     tuning = tune(cases[: len(searched)], cases[len(searched) :], before=before, k=plan.k, progress=progress)
-    tuned = Tuned(snapshot_id=snapshot.id, published_id="", weights=dict(before), tuning=tuning)
-    if not tuning.reason:
+    if tuning.reason:
+        tuned = _improvement(snapshot.id, "", f"Nothing was published: {tuning.reason}.", before)
+    else:
         progress("publish", 0, 0)
-        section = ranking_section(RankingWeights(**tuning.found))
-        tuned = replace(_reweighted(snapshot, section, plan, replaces), tuning=tuning)
-    keep_report(store, f"{snapshot.id}.tuning.json", json.dumps(tuned.to_json(), ensure_ascii=False, indent=1) + "\n")
+        tuned = _reweighted(snapshot, ranking_section(RankingWeights(**tuning.found)), plan, replaces)
+    tuned = replace(tuned, found={**tuned.found, **asdict(tuning)})
+    _keep(store, tuned, "tuning")
     return tuned
 
 
-def roll_back_weights(plan: TuningPlan) -> Tuned:
+def roll_back_weights(plan: TuningPlan) -> Improvement:
     """Publish the content of a snapshot with the shipped ranking weights, atomically; NotFoundError when it has those."""
     replaces = published_id(_target_store(plan))
     snapshot = open_snapshot(plan.snapshot)
@@ -91,12 +84,25 @@ def roll_back_weights(plan: TuningPlan) -> Tuned:
     return _reweighted(snapshot, None, plan, replaces)
 
 
-def _reweighted(snapshot: Snapshot, section: RankingSection | None, plan: TuningPlan, replaces: str) -> Tuned:
+def _reweighted(snapshot: Snapshot, section: RankingSection | None, plan: TuningPlan, replaces: str) -> Improvement:
     store = _target_store(plan)
     learned, key = snapshot.learned, plan.signing_key
     published = publish_version(snapshot, store, ranking=section, learned=learned, replaces=replaces, signing_key=key)
     _published(snapshot, store, published)
-    return Tuned(snapshot_id=snapshot.id, published_id=published, weights=dict(weights_of(open_snapshot(store))))
+    kind = "the shipped" if section is None else "tuned"
+    outcome = f"Snapshot {published}, with {kind} weights, was published in place of {snapshot.id}, and serves now."
+    return _improvement(snapshot.id, published, outcome, weights_of(open_snapshot(store)))
+
+
+def _improvement(snapshot_id: str, published_id: str, outcome: str, weights: Mapping[str, float]) -> Improvement:
+    found = {"weights": dict(weights), "shipped": dict(weights) == dict(SHIPPED)}
+    return Improvement(snapshot_id=snapshot_id, published_id=published_id, outcome=outcome, found=found)
+
+
+def _keep(store: Path, made: Improvement, kind: str) -> None:
+    keep_report(
+        store, f"{made.snapshot_id}.{kind}.json", json.dumps(made.to_json(), ensure_ascii=False, indent=1) + "\n"
+    )
 
 
 def _target_store(plan: TuningPlan) -> Path:
@@ -123,56 +129,18 @@ def _published(snapshot: Snapshot, store: Path, published: str) -> None:
     collect_after(store, DEFAULT_KEEP)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Learned:
-    """What came of learning."""
-
-    snapshot_id: str  # that was published before
-    published: str  # id of the new version; empty where nothing is published
-    learning: Learning | None  # None where the learned part was only removed
-    damaged: int = 0  # lines of the log that cannot be read
-    unknown: int = 0  # sessions without any tool that the catalogue has
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form, printed by ``--json`` and kept in the store."""
-        return {
-            "snapshot_id": self.snapshot_id,
-            "published": bool(self.published),
-            "published_id": self.published,
-            "damaged_lines": self.damaged,
-            "sessions_of_unknown_tools": self.unknown,
-            **({} if self.learning is None else self.learning.to_json()),
-        }
-
-    @property
-    def outcome(self) -> str:
-        """The result in one sentence."""
-        if not self.published:
-            reason = self.learning.reason if self.learning is not None else "the snapshot has no learned part"
-            return f"Nothing was published: {reason}."
-        without = ", without what was learned," if self.learning is None else ""
-        return f"Snapshot {self.published}{without} was published in place of {self.snapshot_id}."
-
-
-def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
-    """Learn from the outcomes of a store and from files, and publish it if held-out sessions are answered better; nothing on errors."""
+def learn_from_use(plan: LearningPlan, progress: Progress) -> Improvement:
+    """Learn from the outcomes of a store, and publish it if held-out sessions are answered better; nothing on errors."""
     store, key = plan.store, plan.signing_key
     if (store / MANIFEST).is_file():
         remedy = "Name the store that it is in"
         raise InvalidArgumentError("this is the folder of one snapshot", subject=str(store), remedy=remedy)
-    replaces, published = published_id(store), ""
+    replaces = published_id(store)
     if plan.forget:
-        before = open_snapshot(store)
-        if before.manifest.learned is not None:
-            ranking = before.manifest.ranking
-            published = publish_version(
-                before, store, ranking=ranking, learned=None, replaces=replaces, signing_key=key
-            )
-            _published(before, store, published)
-        return Learned(snapshot_id=before.id, published=published, learning=None)
+        return _forget(plan, replaces)
     engine = open_engine(store, allowed_models=plan.allowed_models)
     snapshot = engine.snapshot
-    outcomes, damaged = read_outcomes(plan.outcomes or store / "outcomes")
+    outcomes, damaged = read_outcomes(plan.outcomes or store / OUTCOMES)
     sessions = [
         Session(
             tools=tuple(dict.fromkeys(each.used)),
@@ -184,9 +152,9 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
         for each in outcomes
         if each.succeeded is not False
     ]
-    sessions += [session for path in plan.logs for session in read_usage_log(path)]
     known = known_sessions(sessions, _tools_of(snapshot))
     learning = learn(known, snapshot, engine.encoder, min_reporters=plan.min_reporters, k=plan.k, progress=progress)
+    published, outcome = "", f"Nothing was published: {learning.reason}."
     if learning.learned is not None:
         progress("publish", 0, 0)
         ranking, learned = snapshot.manifest.ranking, learning.learned
@@ -194,8 +162,21 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Learned:
             snapshot, store, ranking=ranking, learned=learned, replaces=replaces, signing_key=key
         )
         _published(snapshot, store, published)
-    unknown = len(sessions) - len(known)
-    result = Learned(snapshot_id=snapshot.id, published=published, learning=learning, damaged=damaged, unknown=unknown)
-    text = json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n"
-    keep_report(store, f"{snapshot.id}.learning.json", text)
+        outcome = f"Snapshot {published} was published in place of {snapshot.id}."
+    found = {"damaged_lines": damaged, "sessions_of_unknown_tools": len(sessions) - len(known), **learning.to_json()}
+    result = Improvement(snapshot_id=snapshot.id, published_id=published, outcome=outcome, found=found)
+    _keep(store, result, "learning")
     return result
+
+
+def _forget(plan: LearningPlan, replaces: str) -> Improvement:
+    """Publish the snapshot without its learned part, where it has one."""
+    before, published = open_snapshot(plan.store), ""
+    outcome = "Nothing was published: the snapshot has no learned part."
+    if before.manifest.learned is not None:
+        published = publish_version(
+            before, plan.store, ranking=before.manifest.ranking, learned=None, replaces=replaces, signing_key=plan.signing_key
+        )
+        _published(before, plan.store, published)
+        outcome = f"Snapshot {published}, without what was learned, was published in place of {before.id}."
+    return Improvement(snapshot_id=before.id, published_id=published, outcome=outcome, found={})

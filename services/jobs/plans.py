@@ -120,14 +120,21 @@ def open_chat(
     return OpenAIChat(endpoint.model, base_url=endpoint.base_url, api_key=key, budget=limit, policy=policy)
 
 
+def chat_address(text: str, subject: str) -> tuple[str, str]:
+    """Return the model and the base URL of ``openai:MODEL@BASE_URL``, the value of the setting or option ``subject``."""
+    kind, _, rest = text.partition(":")
+    model, _, base_url = rest.rpartition("@")
+    if kind != "openai" or not model or not base_url.startswith(("http://", "https://")):
+        remedy = "Write openai:MODEL@http://HOST:PORT/v1"
+        raise InvalidArgumentError(f"{text!r} names no chat model", subject=subject, remedy=remedy)
+    return model, base_url
+
+
 def phrase_writer(address: str, endpoint: ChatEndpoint) -> ChatModel | None:
     """Return the chat model that ``openai:MODEL@BASE_URL`` names, under the budget of an endpoint; None for an empty address."""
     if not address:
         return None
-    model, _, base_url = address.removeprefix("openai:").rpartition("@")
-    if not address.startswith("openai:") or not model or not base_url:
-        remedy = "Use openai:MODEL@BASE_URL, as openai:gpt-x@http://localhost:8000/v1"
-        raise InvalidArgumentError(f"{address!r} names no chat model", subject="--phrases", remedy=remedy)
+    model, base_url = chat_address(address, "--phrases")
     return open_chat(replace(endpoint, model=model, base_url=base_url), needed_by="--phrases")
 
 
@@ -269,11 +276,9 @@ class LearningPlan:
     store: Annotated[Path, Option("--store", "-s", file_okay=False, help="Store.", envvar="EGOTOOLS_STORE")] = (
         DEFAULT_STORE
     )
-    logs: Annotated[
-        tuple[Path, ...], Option("--log", metavar="FILE", help="Also: query, tools, time, reporter, succeeded.")
-    ] = ()
     outcomes: Annotated[
-        Path | None, Option("--outcomes", file_okay=False, metavar="FOLDER", help="Default: that of the store.")
+        Path | None,
+        Option("--outcomes", exists=True, dir_okay=False, metavar="FILE", help="Log; default: that of the store."),
     ] = None
     k: Annotated[int, Option("--k", "-k", min=1, max=1_000, help="A session needs its tools among the best k.")] = 5
     min_reporters: Annotated[

@@ -110,7 +110,7 @@ class _Writer:
         if not properties and path and further is not False:
             return self._against(path, "an object without stated members")
         required = node.get("required") or []
-        if missing := [name for name in required if name not in properties]:
+        if missing := [name for name in required if not isinstance(name, str) or name not in properties]:
             return self._against(path, f"the member {missing[0]!r} is required but not described")
         if any(key in node for key in _DEPENDING):
             return self._against(path, "members that depend on others")
@@ -164,8 +164,7 @@ class _Writer:
                 return self._against(path, "a list of values of any kind")
             written["items"] = self._value(node["items"], f"{path}[]")
         for key in _BOUNDS.get(type_, ()):
-            is_kept = {"format": node.get(key) in _FORMATS, "pattern": _is_simple(node.get(key))}.get(key, True)
-            if key in node and is_kept:
+            if _is_bound(key, node.get(key)):
                 written[key] = node[key]
         return written
 
@@ -216,6 +215,13 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
     if "enum" in schema:
         with_null["enum"] = [*schema["enum"], None]
     return with_null
+
+
+def _is_bound(key: str, value: Any) -> bool:
+    """Whether strict mode takes a keyword with this value, which a document may write as anything."""
+    if key == "format":
+        return isinstance(value, str) and value in _FORMATS
+    return _is_simple(value) if key == "pattern" else isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_simple(pattern: Any) -> bool:

@@ -30,11 +30,11 @@ from retrieval.snapshot.manifest import MANIFEST, read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
+from services.outcomes import OUTCOMES
 from services.server.calls import fields
 from services.server.settings import CatalogEntry, ServerSettings
 
 _LOG = logging.getLogger("egotools.server")
-OUTCOMES = "outcomes"  # the folder of a store that has the log of its outcomes
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
 _MAX_ID_CHARS = 256
 Action: TypeAlias = Literal["publish", "rollback"]
@@ -91,7 +91,7 @@ class CatalogStore:
 
     @property
     def outcomes(self) -> Path | None:
-        """The folder of the outcomes that agents report; None for the folder of one snapshot, which nothing is written to."""
+        """The log of the outcomes that agents report; None for the folder of one snapshot, which nothing is written to."""
         return None if self._is_snapshot else self.path / OUTCOMES
 
     def publish(self, snapshot_id: str, actor: str = "", *, action: Action = "publish") -> None:

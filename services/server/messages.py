@@ -301,8 +301,9 @@ def tool_tokens(engine: Engine, tool_id: str, schema_format: str) -> int:
     kept, key = _SIZES_OF.setdefault(engine, {}), (tool_id, schema_format)
     tokens = kept.get(key)
     if tokens is None:
-        sent = pb.RankedTool.FromString(_text(engine, tool_id, schema_format))
-        tokens = -(-len((sent.schema_json or f"{sent.id}{sent.description}").encode()) // _BYTES_PER_TOKEN)
+        tool = engine.tool(tool_id)
+        text = call_schema(tool, schema_format).json or tool.id + shortened(tool.description, MAX_DESCRIPTION)
+        tokens = -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
         if len(kept) >= _MOST_SIZES:
             kept.clear()
         kept[key] = tokens

@@ -25,10 +25,11 @@ from egotools.codec import valid_text
 from egotools.search_tool import HOW_TO_WRITE_NEEDS, MOST_NEEDS, searched_text, usable_needs
 from egotools.values import Response
 from inference.chat import ChatModel, Message
-from ontology.errors import EgotoolsError, InvalidArgumentError, ModelError
+from ontology.errors import EgotoolsError, ModelError
 from retrieval.engine import Engine
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import Request
+from services.jobs.plans import chat_address
 
 _SEARCHED_CHARS = 1_000  # of what the model is told of the catalogue
 _ANSWER_TOKENS, _MOST_TOKENS = 600, 4_000  # of the answer; of a call in all
@@ -82,19 +83,9 @@ def what_is_searched(engine: Engine) -> str:
     return searched_text(engine.catalog().tool_count, engine.namespaces(), _SEARCHED_CHARS)
 
 
-def query_endpoint(name: str, setting: str = "query_model") -> tuple[str, str]:
-    """Return the model and the base URL of ``openai:MODEL@BASE_URL``, the value of a setting."""
-    kind, _, rest = name.partition(":")
-    model, _, address = rest.rpartition("@")
-    if kind != "openai" or not model or not address.startswith(("http://", "https://")):
-        remedy = "Write openai:MODEL@http://HOST:PORT/v1"
-        raise InvalidArgumentError(f"{name!r} names no chat model", subject=setting, remedy=remedy)
-    return model, address
-
-
 def open_query_chat(name: str, setting: str = "query_model") -> ChatModel:
     """The chat model ``openai:MODEL@BASE_URL`` of a setting; its key is that of the variable ``OPENAI_API_KEY``."""
-    model, address = query_endpoint(name, setting)
+    model, address = chat_address(name, setting)
     from inference.openai_client import OpenAIChat
     from inference.retry import RetryPolicy
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, SnapshotError
 from retrieval.engine import Engine
-from services.outcomes import Outcome, OutcomeLog, open_secret, pseudonym
+from services.outcomes import Outcome, OutcomeLog
 from services.server.calls import CallRecord, fields
 from services.server.settings import ServerSettings
 
@@ -28,9 +28,9 @@ _WINDOW_S, _REPORTERS = 60.0, 10_000
 class Reports:
     """What a server does with outcomes, by tenant. Thread-safe but for :meth:`allow`, which belongs to the event loop."""
 
-    def __init__(self, folders: Mapping[str, Path], settings: ServerSettings) -> None:
-        self._settings, self._folders = settings, dict(folders)
-        self._catalogs: dict[str, tuple[bytes, OutcomeLog]] = {}
+    def __init__(self, places: Mapping[str, Path], settings: ServerSettings) -> None:
+        self._settings, self._places = settings, dict(places)  # by tenant, the file of its log
+        self._logs: dict[str, OutcomeLog] = {}
         self._sent: Counter[tuple[str, str]] = Counter()
         self._since = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="egotools-outcomes")
@@ -38,25 +38,21 @@ class Reports:
     def open(self, tenant: str) -> None:
         """Keep the outcomes of a tenant from now on. Call it once a snapshot of its store is served: until then the
         folder may be anything, and nothing is written to it. A store that cannot be written is served without."""
-        folder = self._folders.get(tenant)
-        if not self._settings.outcomes_mib or tenant in self._catalogs or folder is None or not folder.parent.is_dir():
+        path, most = self._places.get(tenant), self._settings.outcomes_mib * 1024 * 1024
+        if not most or tenant in self._logs or path is None or not path.parent.is_dir():
             return
         try:
-            secret = open_secret(folder)
+            self._logs[tenant] = OutcomeLog(path, max_bytes=most)
         except EgotoolsError as error:
             _LOG.warning("outcomes are not kept", extra=fields(tenant=tenant, reason=error.problem))
-            return
-        self._catalogs[tenant] = secret, OutcomeLog(folder, max_bytes=self._settings.outcomes_mib * 1024 * 1024)
 
     def close(self) -> None:
         """Write what waits for the disk."""
         self._writer.shutdown()
-        for _, log in self._catalogs.values():
-            log.close()
 
     def issue(self, tenant: str) -> str:
         """Return the id of a request, which is random; empty where no outcomes are kept."""
-        return secrets.token_hex(16) if tenant in self._catalogs else ""
+        return secrets.token_hex(16) if tenant in self._logs else ""
 
     def allow(self, call: CallRecord) -> None:
         """Count a report, in windows of a minute; OverloadedError when its reporter has sent too many."""
@@ -71,13 +67,12 @@ class Reports:
 
     def keep(self, message: pb.ReportOutcomeRequest, call: CallRecord, engine: Engine) -> Future[None]:
         """Check a report and append it to the log; the future is done when it is on the disk."""
-        if call.tenant not in self._catalogs:
+        if call.tenant not in self._logs:
             problem = "this server keeps no outcomes of this catalogue"
             remedy = "Let it write to the store, and set EGOTOOLS_OUTCOMES_MIB above 0"
-            if call.tenant not in self._folders:  # of a command that serves a store for itself
+            if call.tenant not in self._places:  # of a command that serves a store for itself
                 remedy = "Start egotools serve, and name it with --server"
             raise SnapshotError(problem, subject="outcomes", remedy=remedy)
-        secret, log = self._catalogs[call.tenant]
         for holds, field, problem in (
             (_REQUEST_ID.fullmatch(message.request_id), "request_id", "it is none that an answer of this server had"),
             (len(message.used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed"),
@@ -94,13 +89,12 @@ class Reports:
         outcome = Outcome(
             key=message.request_id,
             time=int(time.time()),
-            reporter=pseudonym(secret, _name(call)),
             used=tuple(message.used),
             succeeded=message.succeeded if message.HasField("succeeded") else None,
             terms=tuple(sorted(term for term in known if len(term) <= _MAX_TERM_CHARS)[:_MAX_TERMS]),
             query=message.query if keeps == "text" else "",
         )
-        return self._writer.submit(log.append, outcome)
+        return self._writer.submit(self._logs[call.tenant].append, outcome, _name(call))
 
 
 def _name(call: CallRecord) -> str:

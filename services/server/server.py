@@ -8,6 +8,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from services.server.catalogs import Catalogs, CatalogStore
 from services.server.interceptors import CallInterceptor, StandardInterceptor
 from services.server.messages import MAX_FIELDS
 from services.server.observe.audit_log import AuditLog
-from services.server.observe.metrics import Metrics, MetricsHttp
+from services.server.observe.metrics import CONNECTIONS, REQUEST_S, Metrics, metrics_app
 from services.server.publisher import CatalogAdmin, Publisher, in_background
 from services.server.query_model import Chooser, QueryModel, open_query_chat
 from services.server.reports import Reports
@@ -77,8 +78,7 @@ class Server:
         | None = None,  # by tenant; None for one catalogue, which ``load`` gives an engine
         *,
         required: Iterable[str] | None = None,  # the tenants without which the service is not ready; None for all
-        outcomes: Mapping[str, Path]
-        | None = None,  # tenant → folder of what agents report; None for that of each store
+        outcomes: Mapping[str, Path] | None = None,  # tenant → log of what agents report; None for that of each store
         chat: ChatModel | None = None,  # helps with requests instead of the model that the settings name
     ) -> None:
         stores = stores or {}
@@ -88,7 +88,7 @@ class Server:
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.metrics, self.metrics_port = Metrics(lambda: self.catalogs.tenants), 0
         self.trail = AuditLog(settings.audit_log)
-        self._http: MetricsHttp | None = None
+        self._http = AsyncExitStack()  # the port of the metrics
 
         def policy_read(file: str, outcome: str) -> None:
             self.trail.note("load-policy", subject=file, outcome=outcome)
@@ -192,9 +192,17 @@ class Server:
             self.admin_address = self._listen(self._admin, settings.admin_host, settings.admin_port)
             await self._admin.start()
         if settings.metrics_port is not None:
-            who: Any = {"authorize": self.access.metrics_status, "tls": self.access.metrics_tls()}
-            self._http = MetricsHttp(self.metrics.scrape, lambda: self._serving, **who)
-            self.metrics_port = await self._http.start(settings.metrics_host, settings.metrics_port)
+            from services.http.http_server import serve_http  # a tenth of a second
+
+            app = metrics_app(self.metrics.scrape, lambda: self._serving, authorize=self.access.metrics_status)
+            place: Any = {
+                "host": settings.metrics_host,
+                "port": settings.metrics_port,
+                "tls": self.access.metrics_tls(),
+            }
+            serving = serve_http(app, **place, connections=CONNECTIONS, request_s=REQUEST_S)
+            address = await self._http.enter_async_context(serving)
+            self.metrics_port = int(address.rpartition(":")[2])
             _LOG.info("metrics", extra=fields(address=f"{settings.metrics_host}:{self.metrics_port}"))
         await self._grpc.start()
         said: dict[str, Any] = {"admin_address": self.admin_address} if self.admin_address else {}
@@ -250,8 +258,7 @@ class Server:
         # Each only once: a second concurrent call could use the freed server.
         await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
-        if self._http is not None:
-            await self._http.stop()
+        await self._http.aclose()
         await self.trail.close()
         await asyncio.to_thread(self.reports.close)
         if self.settings.ready_file is not None:

@@ -24,7 +24,6 @@ from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError, 
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.schemas.call_schema import call_schema
-from services.server.access.authentication import engine_for
 from services.server.calls import (
     CallRecord,
     add_log_fields,
@@ -322,12 +321,13 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         return response
 
     def _engine(self, min_snapshot: str = "") -> Engine:
+        """The engine of the call's tenant, in which only the tools of its caller exist."""
         call = current_call()
         call.tenant = self._catalogs.resolve(call.tenant)
         engine = self._catalogs.engine(call.tenant)
         add_log_fields(snapshot_id=engine.snapshot_id)
         self._catalogs.require_snapshot(call.tenant, engine.snapshot_id, min_snapshot)
-        return engine_for(engine, call.caller)
+        return engine.restricted(call.caller.filters) if call.caller.filters else engine
 
     async def _improved(self, engine: Engine, request: Request, context: _Context) -> Improved:
         """The request with the needs that the query model writes; as it is without one, and where they would cost more than a call may."""

@@ -12,7 +12,6 @@ from ingest.sources import read_catalog
 from retrieval.engine import open_engine
 from retrieval.query.request import Request
 from services.jobs.build import build_snapshot
-from services.server.access.authentication import engine_for
 from services.server.access.policy import read_policy
 from services.server.access.tokens import Identity
 from tests.harness.issuers import write_policy
@@ -139,6 +138,6 @@ def test_a_policy_shows_what_it_says(engine: Any, tmp_path: Path, rule: dict[str
     policy = write_policy(tmp_path / "policy.yaml", {"match": {"token": "a"}, "roles": ["read"], **rule})
     caller = read_policy(policy).caller(Identity(kind="token", name="a"))
     assert caller is not None
-    part = engine_for(engine, caller)
+    part = engine.restricted(caller.filters)
     assert set(part.tool_ids(0, 100)) == seen
     assert {tool.id for tool in part.retriever("rrf").retrieve(Request(query="show a record", k=50)).tools} <= seen

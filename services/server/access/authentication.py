@@ -252,14 +252,6 @@ def check_settings(settings: ServerSettings) -> None:
     need(not beyond or (tls and policy) or settings.insecure, problem, beyond, remedy)
 
 
-# -- what exists for a caller ------------------------------------------------------------------------------------------
-
-
-def engine_for(engine: Engine, caller: Caller) -> Engine:
-    """Return the engine of a catalogue as a caller may see it: one in which only its tools exist."""
-    return engine.restricted(caller.filters) if caller.filters else engine
-
-
 def warn_of_unknown_filters(policy: Policy, tenant: str, engine: Engine) -> None:
     """Log each key or value of a rule's filters and exclusions that no tool of the tenant's catalogue has; what claims fill in is left out."""
     for number, rule in enumerate(policy.rules, start=1):

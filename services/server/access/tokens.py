@@ -8,10 +8,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import json
 import logging
 import secrets
-import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +18,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-import httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -56,48 +53,33 @@ def invalid_token(problem: str = "the token is not valid", remedy: str = "") -> 
 # -- JSON web tokens ---------------------------------------------------------------------------------------------------
 
 _ALGORITHMS = ("RS256", "ES256", "EdDSA")  # a secret shared with the issuer, or no signature, is never accepted
-_MAX_KEYS, _LEAST_RSA_BITS = 256, 2_048
+_LEAST_RSA_BITS = 2_048
 _MAX_CHARS, _MAX_NAME_CHARS = 8_192, 200
 _SUBJECTS = ("sub", "client_id", "azp")
 _FETCH_S, _FIRST_KEYS_S = 5.0, 1.0  # of one request; between two while no key is known
-_MOST_KEY_BYTES = 1024 * 1024  # of a key set
 _CLAIMS: Any = {"require": ["exp", "iss", "aud"], "verify_iat": False}
 _KeyLookup: TypeAlias = Callable[[str], Awaitable["jwt.PyJWK | None"]]  # key id → the key; None where there is none
 
 
-def _parse_keys(text: bytes) -> dict[str, jwt.PyJWK]:
+def _usable(found: jwt.PyJWKSet) -> dict[str, jwt.PyJWK]:
     """Return key id → key of a JWKS, of those that may verify tokens; an only key without an id has the id ``""``."""
-    try:
-        document = json.loads(text)
-    except RecursionError:
-        raise ValueError("the key set is nested too deeply") from None
-    rows = document.get("keys") if isinstance(document, dict) else None
-    if not isinstance(rows, list) or len(rows) > _MAX_KEYS:
-        raise ValueError(f"a key set is an object with a list of at most {_MAX_KEYS} keys")
-    found: dict[str, jwt.PyJWK] = {}
-    for row in rows:
-        if not isinstance(row, dict) or row.get("use", "sig") != "sig" or "d" in row:
-            continue
-        if not all(isinstance(row.get(name, ""), str) for name in ("alg", "kid")):
-            continue
-        try:
-            key = jwt.PyJWK(row)
-        except (jwt.PyJWTError, ValueError, TypeError, NotImplementedError):  # the last: of the algorithm "none"
-            continue
+    keys = {}
+    for key in found.keys:
         weak = isinstance(key.key, RSAPublicKey) and key.key.key_size < _LEAST_RSA_BITS
-        if not weak and key.algorithm_name in _ALGORITHMS:
-            found[key.key_id or ""] = key
-    if not found:
+        if not weak and key.algorithm_name in _ALGORITHMS and key.public_key_use in ("sig", None):
+            keys[str(key.key_id or "")] = key
+    if not keys:
         raise ValueError(f"the key set has no public key for {', '.join(_ALGORITHMS)}")
-    return found
+    return keys
 
 
 class _KeyAddress:
-    """The keys of an address. PyJWT's own client asks again for each unknown key id, without a bound of bytes: whoever
-    makes tokens up would let the server ask. An address that does not answer leaves the keys as they are."""
+    """The keys of an address, which PyJWT's client fetches on a thread. That client asks again for each unknown key id while
+    the issuer is down, and callers with known keys wait meanwhile: whoever makes tokens up would hold all others. So when to
+    ask is said here, and an address that does not answer leaves the keys as they are."""
 
     def __init__(self, address: str, refresh_s: float, max_age_s: float) -> None:
-        self._address, self._trusted = address, ssl.create_default_context()
+        self._client = jwt.PyJWKClient(address, cache_jwk_set=False, timeout=_FETCH_S)
         self._refresh_s, self._max_age_s = refresh_s, max_age_s
         self._keys: dict[str, jwt.PyJWK] = {}
         self._asked = -float("inf")
@@ -117,24 +99,18 @@ class _KeyAddress:
         return self._keys.get(key_id)
 
     async def _renew(self) -> None:
-        content, headers = bytearray(), {"accept": "application/json", "accept-encoding": "identity"}
         try:
-            async with (
-                asyncio.timeout(_FETCH_S),
-                httpx.AsyncClient(timeout=_FETCH_S, verify=self._trusted, follow_redirects=False) as client,
-                client.stream("GET", self._address, headers=headers) as reply,
-            ):
-                reply.raise_for_status()
-                if reply.headers.get("content-encoding", "identity") != "identity":  # it may unpack to gigabytes
-                    raise ValueError("the key set is compressed")
-                async for part in reply.aiter_raw():
-                    content += part
-                    if len(content) > _MOST_KEY_BYTES:
-                        raise ValueError(f"the key set has more than {_MOST_KEY_BYTES:,} bytes")
-                self._keys = _parse_keys(bytes(content))
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-            said = fields(address=self._address, problem=type(error).__name__, keys=len(self._keys))
+            self._keys = _usable(await asyncio.to_thread(self._client.get_jwk_set))
+        except Exception as error:  # whatever an issuer answers, the server goes on with what it has
+            said = fields(address=self._client.uri, problem=type(error).__name__, keys=len(self._keys))
             _LOG.error("the key set cannot be fetched; the known keys stay", extra=said)
+
+
+def _read_keys(path: Path) -> dict[str, jwt.PyJWK]:
+    try:
+        return _usable(jwt.PyJWKSet.from_json(read_limited(path).decode("utf-8")))
+    except (jwt.PyJWTError, AttributeError, NotImplementedError, RecursionError, TypeError) as error:
+        raise ValueError(f"this is no key set: {error}") from error
 
 
 def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0) -> _KeyLookup:
@@ -143,7 +119,7 @@ def key_source(place: str, *, refresh_s: float = 30.0, max_age_s: float = 600.0)
     again. Raises InvalidArgumentError when the file cannot be read, or the address is not allowed."""
     if "://" not in place:
         path = Path(place)
-        file = WatchedFiles("key set", [path], lambda: _parse_keys(read_limited(path)))
+        file = WatchedFiles("key set", [path], lambda: _read_keys(path))
 
         async def find(key_id: str) -> jwt.PyJWK | None:
             return (await file.fresh()).get(key_id)

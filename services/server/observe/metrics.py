@@ -13,9 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import wraps
-from http import HTTPStatus
 from importlib.metadata import version
-from ssl import SSLContext
 from typing import Any, ParamSpec, TypeAlias
 
 from google.protobuf.message import Message
@@ -26,7 +24,6 @@ from prometheus_client.registry import Collector
 
 from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import egotools_pb2 as pb
-from ontology.errors import InvalidArgumentError
 from services.server.calls import CallRecord
 
 _LOG = logging.getLogger("egotools.server")
@@ -218,7 +215,7 @@ def _gauge(name: str, text: str) -> GaugeMetricFamily:
 # Value of a header ``Authorization``, empty where it is absent → 200 where the metrics may be read, 401 for nobody
 # known, 403 for a caller without the role
 Authorize: TypeAlias = Callable[[str], Awaitable[int]]
-_MOST_CONNECTIONS, _HEAD_BYTES, _SCRAPE_S = 64, 8_192, 5.0
+CONNECTIONS, REQUEST_S = 64, 5.0  # of the port
 
 
 async def anybody(header: str) -> int:
@@ -226,107 +223,47 @@ async def anybody(header: str) -> int:
     return 200
 
 
-class MetricsHttp:
-    """Answers scrapes and probes: one request a connection, at most 64 connections, five seconds for each. A further
-    connection takes the place of the oldest: who holds connections loses them, and a probe is answered."""
+def metrics_app(
+    scrape: Callable[[], bytes],  # called on a thread, once at a time: who asks meanwhile gets what that call returns
+    ready: Callable[[], bool],
+    *,
+    authorize: Authorize = anybody,  # of ``/metrics``; the probes are open to whoever reaches the port
+) -> Any:
+    """Return the ASGI application of scrapes and probes: ``/metrics``, ``/livez`` and ``/readyz``, one request a connection."""
+    scraping: asyncio.Future[bytes] | None = None
 
-    def __init__(
-        self,
-        scrape: Callable[
-            [], bytes
-        ],  # called on a thread, once at a time: who asks meanwhile gets what that call returns
-        ready: Callable[[], bool],
-        *,
-        authorize: Authorize = anybody,  # of ``/metrics``; the probes are open to whoever reaches the port
-        tls: SSLContext | None = None,
-    ) -> None:
-        self._scrape, self._ready, self._authorize, self._tls = scrape, ready, authorize, tls
-        self._scraping: asyncio.Future[bytes] | None = None
-        self._connections: dict[asyncio.Task[None], None] = {}  # in the order of their coming
-        self._server: asyncio.Server | None = None
-
-    async def start(self, host: str, port: int) -> int:
-        """Listen, and return the port."""
-        try:
-            self._server = await asyncio.start_server(self._connected, host, port, limit=_HEAD_BYTES)
-        except OSError as error:
-            problem = f"the metrics cannot be served on this address: {error.strerror or error}"
-            remedy = "Choose another metrics_port; port 0 takes any free one"
-            raise InvalidArgumentError(problem, subject=f"{host}:{port}", remedy=remedy) from error
-        return int(self._server.sockets[0].getsockname()[1])
-
-    async def stop(self) -> None:
-        """Close the port and the connections."""
-        if self._server is not None:
-            self._server.close()
-            for task in list(self._connections):
-                task.cancel()
-            await asyncio.gather(*self._connections, return_exceptions=True)
-            await self._server.wait_closed()
-
-    async def _answer(self, reader: asyncio.StreamReader) -> bytes:
-        try:
-            line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        except asyncio.IncompleteReadError:
-            return _response(400, b"The request has no end.\n")
-        except asyncio.LimitOverrunError:
-            return _response(431, b"The head of the request is too large.\n")
-        words = line.split(" ")
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return _response(400, b"This is no HTTP/1 request.\n")
-        if words[0] not in ("GET", "HEAD"):
-            return _response(405, b"Use GET.\n")
-        parted = (each.partition(":") for each in reversed(lines))
-        headers = {name.strip().lower(): value.strip() for name, _, value in parted}
-        path, status = words[1].partition("?")[0], 200
+    async def answer(path: str, authorization: str) -> tuple[int, bytes]:
+        nonlocal scraping
         if path == "/livez":
-            content = b"alive\n"
-        elif path == "/readyz":
-            status, content = (200, b"ready\n") if self._ready() else (503, b"not ready\n")
-        elif path != "/metrics":
-            status, content = 404, b"There are /metrics, /livez and /readyz.\n"
-        elif (status := await self._authorize(headers.get("authorization", ""))) != 200:
-            content = b"The metrics need a bearer token of a caller with the role metrics.\n"
-        else:
-            if self._scraping is None or self._scraping.done():
-                self._scraping = asyncio.ensure_future(asyncio.to_thread(self._scrape))
-            try:  # a thread cannot be stopped: it goes on for who asks later
-                content = await asyncio.shield(self._scraping)
-            except Exception:
-                _LOG.exception("the metrics cannot be written")
-                status, content = 500, b"The metrics cannot be written; the log of the server says why.\n"
-        answer = _response(status, content)
-        return answer if words[0] == "GET" else answer[: answer.index(b"\r\n\r\n") + 4]
+            return 200, b"alive\n"
+        if path == "/readyz":
+            return (200, b"ready\n") if ready() else (503, b"not ready\n")
+        if path != "/metrics":
+            return 404, b"There are /metrics, /livez and /readyz.\n"
+        if (status := await authorize(authorization)) != 200:
+            return status, b"The metrics need a bearer token of a caller with the role metrics.\n"
+        if scraping is None or scraping.done():
+            scraping = asyncio.ensure_future(asyncio.to_thread(scrape))
+        try:  # a thread cannot be stopped: it goes on for who asks later
+            return 200, await asyncio.shield(scraping)
+        except Exception:
+            _LOG.exception("the metrics cannot be written")
+            return 500, b"The metrics cannot be written; the log of the server says why.\n"
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task: Any = asyncio.current_task()
-        if len(self._connections) >= _MOST_CONNECTIONS:
-            oldest = next(iter(self._connections))
-            del self._connections[oldest]
-            oldest.cancel()
-        self._connections[task] = None
-        try:
-            async with asyncio.timeout(_SCRAPE_S):
-                if self._tls is not None:  # not by the listening socket: there, who begins no handshake counts nowhere
-                    await writer.start_tls(self._tls)
-                writer.write(await self._answer(reader))
-                await writer.drain()
-                writer.close()
-                await writer.wait_closed()
-        except (OSError, TimeoutError, asyncio.CancelledError):
-            pass  # the other end is gone or too slow, its place was given away, or the port closes
-        finally:
-            self._connections.pop(task, None)
-            writer.transport.abort()
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            for _ in range(2):
+                await send({"type": f"{(await receive())['type']}.complete"})
+            return
+        status, content = 405, b"Use GET.\n"
+        if scope["method"] in ("GET", "HEAD"):
+            authorization = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+            status, content = await answer(scope["path"], authorization)
+        headers = {"content-type": "text/plain; version=0.0.4; charset=utf-8", "content-length": str(len(content))}
+        headers |= {"cache-control": "no-store", "connection": "close"}
+        headers |= {"www-authenticate": "Bearer"} if status == 401 else {}
+        head = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": head})
+        await send({"type": "http.response.body", "body": content})
 
-
-def _response(status: int, content: bytes) -> bytes:
-    head = [
-        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-        "Content-Type: text/plain; version=0.0.4; charset=utf-8",
-        f"Content-Length: {len(content)}",
-        "Cache-Control: no-store",
-        "Connection: close",
-        *(["WWW-Authenticate: Bearer"] if status == 401 else []),
-    ]
-    return "\r\n".join((*head, "", "")).encode("latin-1") + content
+    return app

@@ -48,9 +48,13 @@ def ids(answers: Sequence[Response]) -> list[list[str]]:
 
 
 def test_a_log_makes_a_better_snapshot_and_forget_the_old_one(store: Path, tmp_path: Path, run: Run) -> None:
-    log = written(tmp_path / "log.jsonl", rows(400))
+    lines = [
+        {"key": str(number), "used": row["tools"], **{name: row[name] for name in ("time", "reporter", "query")}}
+        for number, row in enumerate(rows(400))
+    ]
+    log = written(tmp_path / "log.jsonl", lines)
     before, first = responses(store), published_id(store)
-    code, out, _ = run("learn", "--store", store, "--log", log, "--json")
+    code, out, _ = run("learn", "--store", store, "--outcomes", log, "--json")
     report = json.loads(out)
     assert code == 0
     assert report["published_id"] == published_id(store) != first

@@ -16,7 +16,7 @@ from services.jobs.build import build_snapshot
 from tests.harness.commands import Run
 from tests.harness.company import CATALOG, running
 
-pytest.importorskip("uvicorn", reason="the extra web is not installed")
+pytest.importorskip("starlette", reason="the extra web is not installed")
 
 LEAVE = {"query": "Mark Olsen", "leaveTypeId": "ANNUAL", "startDate": "2026-12-21", "endDate": "2026-12-23"}
 

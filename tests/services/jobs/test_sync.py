@@ -9,9 +9,8 @@ import pytest
 from ontology.errors import CatalogError
 from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.reader import open_snapshot
-from services.jobs.build import build
+from services.jobs.build import build, sync_sources
 from services.jobs.plans import BuildPlan
-from services.jobs.source_sync import sync_sources
 from tests.harness.commands import Run
 
 
@@ -95,20 +94,20 @@ def test_the_catalogue_is_that_of_the_sources(
 ) -> None:
     before = published_id(plan.store)
     change(tmp_path)
-    found = sync_sources(plan)
+    _, found = sync_sources(plan)
     assert _tools(plan.store) == (tools or [*CRM, *HR, "hr/pay"])
-    assert [each.name for each in found.kept] == kept
-    assert (found.previous_id, found.snapshot_id) == (before, published_id(plan.store))
-    assert len(found.added) - len(found.removed) == found.tools - 3 and not found.changed
+    assert [each["name"] for each in found["kept"]] == kept
+    assert (found["previous_id"], found["snapshot_id"]) == (before, published_id(plan.store))
+    assert len(found["added"]) - len(found["removed"]) == found["tools"] - 3 and not found["changed"]
     if not kept:
-        assert build(plan, lambda *_: None).snapshot_id == found.snapshot_id, "a build of the same sources"
+        assert build(plan, lambda *_: None).snapshot_id == found["snapshot_id"], "a build of the same sources"
 
 
 def test_no_source_that_cannot_be_read_empties_the_catalogue(plan: BuildPlan, tmp_path: Path) -> None:
     _as("hr", "{]")(tmp_path)
     for _ in range(2):  # the second one knows that nothing has changed
         _as("crm", None)(tmp_path) if (tmp_path / "crm.json").exists() else None
-        assert sorted(each.name for each in sync_sources(plan).kept) == ["crm", "hr"]
+        assert sorted(each["name"] for each in sync_sources(plan)[1]["kept"]) == ["crm", "hr"]
         assert _tools(plan.store) == CRM + HR
 
 

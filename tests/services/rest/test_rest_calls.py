@@ -69,7 +69,7 @@ async def _ask_rest(client: Any, verb: str, path: str, body: Any, headers: Any =
 
 
 async def test_each_answer_has_the_fields_of_the_service_s(tmp_path: Path) -> None:
-    async with serving(outcomes={"": tmp_path}) as server, gateway(server.address) as client:
+    async with serving(outcomes={"": tmp_path / "outcomes.jsonl"}) as server, gateway(server.address) as client:
         request_id = (await client.post("/v1/retrieve", json=QUERY)).json()["request_id"]
         for method, verb, path, asked in REQUESTS:
             body = asked | {"request_id": request_id} if method == "ReportOutcome" else asked
@@ -174,7 +174,10 @@ async def test_the_access_of_each_route_is_that_of_the_service(tmp_path: Path) -
     tokens = {"none": "", "bad": "no-token", **{name: create_token(tokens_file, name) for name in names}}
     settings = small_settings(access_policy=policy, tokens_file=tokens_file)
     found: dict[tuple[str, str], int] = {}
-    async with serving(MemoryEngine(), settings, outcomes={"": tmp_path}) as server, gateway(server.address) as client:
+    async with (
+        serving(MemoryEngine(), settings, outcomes={"": tmp_path / "outcomes.jsonl"}) as server,
+        gateway(server.address) as client,
+    ):
         for name, token in tokens.items():
             headers = {"authorization": f"Bearer {token}"} if token else {}
             for method, verb, path, body in REQUESTS:

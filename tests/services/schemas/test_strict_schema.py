@@ -56,6 +56,16 @@ def test_why_not(field: Any, reason: str) -> None:
     assert any(each.startswith(reason) for each in found.reasons), found.reasons
 
 
+def test_a_bound_of_another_type_is_left_out() -> None:
+    odd = {"type": "string", "pattern": ["a"], "format": {"of": "date"}}
+    assert strict({"a": odd, "b": {"type": "integer", "minimum": [1], "maximum": True}}, required=["a", "b"])[
+        "properties"
+    ] == {
+        "a": {"type": "string", "description": '(format: {"of": "date"}, pattern: ["a"])'},
+        "b": {"type": "integer"},
+    }
+
+
 def test_objects_too_deep_and_too_many_properties() -> None:
     deep: dict[str, Any] = {"type": "string"}
     for _ in range(11):

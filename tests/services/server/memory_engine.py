@@ -299,7 +299,7 @@ async def serving(
 ) -> AsyncIterator[Server]:
     """A server that answers from ``engine``; ``Server.address`` says where.
 
-    :param outcomes: tenant → the folder of its outcomes.
+    :param outcomes: tenant → the log of its outcomes.
     """
     server = Server(settings or small_settings(), outcomes=outcomes or {})
     await server.start()

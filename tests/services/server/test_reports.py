@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from egotools import AsyncClient, InvalidRequestError, OverloadedError, PreconditionError
-from services.outcomes import Outcome, read_outcomes
+from services.outcomes import OUTCOMES, Outcome, read_outcomes
 from tests.services.server.memory_engine import SNAPSHOT_ID, serving, small_settings
 
 QUERY = "find the customer Zebulon and list orders"
@@ -14,11 +14,11 @@ USED = ["crm/find_customer", "erp/list_orders"]
 
 
 def kept(folder: Path) -> list[Outcome]:
-    return read_outcomes(folder)[0]
+    return read_outcomes(folder / OUTCOMES)[0]
 
 
 async def test_a_report_is_on_the_disk_when_it_is_acknowledged(tmp_path: Path) -> None:
-    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+    async with serving(outcomes={"": tmp_path / OUTCOMES}) as server, AsyncClient(server.address) as client:
         answer = await client.retrieve(QUERY)
         assert SNAPSHOT_ID not in answer.request_id
         await client.report_outcome(answer.request_id, USED, succeeded=True, query=QUERY)
@@ -28,17 +28,17 @@ async def test_a_report_is_on_the_disk_when_it_is_acknowledged(tmp_path: Path) -
 
 
 async def test_only_words_that_the_documents_have_are_kept_of_a_request(tmp_path: Path) -> None:
-    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+    async with serving(outcomes={"": tmp_path / OUTCOMES}) as server, AsyncClient(server.address) as client:
         answer = await client.retrieve(QUERY)
         await client.report_outcome(answer.request_id, USED, query=QUERY)
     assert kept(tmp_path)[0].terms == ("customer", "find", "list", "orders", "the")
-    written = b"".join(file.read_bytes() for file in tmp_path.glob("*.jsonl"))
+    written = (tmp_path / OUTCOMES).read_bytes()
     assert b"Zebulon" not in written
     assert b"127.0.0.1" not in written, "the reporter is a pseudonym"
 
 
 async def test_a_repeated_report_counts_once_at_any_replica(tmp_path: Path) -> None:
-    async with serving(outcomes={"": tmp_path}) as one, serving(outcomes={"": tmp_path}) as other:
+    async with serving(outcomes={"": tmp_path / OUTCOMES}) as one, serving(outcomes={"": tmp_path / OUTCOMES}) as other:
         async with AsyncClient(one.address) as client, AsyncClient(other.address) as elsewhere:
             answer = await client.retrieve(QUERY)
             reports = [each.report_outcome(answer.request_id, USED) for each in (client, elsewhere) * 5]
@@ -57,7 +57,7 @@ async def test_a_repeated_report_counts_once_at_any_replica(tmp_path: Path) -> N
     ],
 )
 async def test_a_report_that_is_wrong_is_refused_by_name(tmp_path: Path, change: dict[str, object], field: str) -> None:
-    async with serving(outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+    async with serving(outcomes={"": tmp_path / OUTCOMES}) as server, AsyncClient(server.address) as client:
         answer = await client.retrieve(QUERY)
         report = {"request_id": answer.request_id, "used": USED, "query": QUERY, **change}
         with pytest.raises(InvalidRequestError) as refused:
@@ -68,7 +68,10 @@ async def test_a_report_that_is_wrong_is_refused_by_name(tmp_path: Path, change:
 
 async def test_who_reports_too_often_is_told_to_wait(tmp_path: Path) -> None:
     settings = small_settings(reports_per_minute=3)
-    async with serving(settings=settings, outcomes={"": tmp_path}) as server, AsyncClient(server.address) as client:
+    async with (
+        serving(settings=settings, outcomes={"": tmp_path / OUTCOMES}) as server,
+        AsyncClient(server.address) as client,
+    ):
         answers = [await client.retrieve(QUERY) for _ in range(4)]
         for answer in answers[:3]:
             await client.report_outcome(answer.request_id, USED)

@@ -16,7 +16,6 @@ from tests.harness.stores import MadeOnce
 from tests.services.web.demo_plan import HOSTILE
 
 pytest.importorskip("starlette", reason="the extra web is not installed")
-pytest.importorskip("uvicorn", reason="the extra web is not installed")
 
 
 @pytest.fixture(scope="session")

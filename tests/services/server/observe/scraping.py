@@ -20,17 +20,10 @@ async def code_of(call: Any) -> str:
 
 
 async def fetch(port: int, path: str, *lines: str, method: str = "GET") -> tuple[int, str, str]:
-    """Status, head and body of an answer."""
-    return await send(port, "\r\n".join((f"{method} {path} HTTP/1.1", "Host: x", *lines, "", "")).encode())
-
-
-async def send(port: int, raw: bytes) -> tuple[int, str, str]:
-    """The same for bytes that may be no HTTP; status 0 where the connection was closed without an answer."""
+    """Status, head and body of an answer; status 0 where the connection was closed without one."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        writer.write(raw)
-        if writer.can_write_eof():
-            writer.write_eof()
+        writer.write("\r\n".join((f"{method} {path} HTTP/1.1", "Host: x", *lines, "", "")).encode())
         head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
     except ConnectionError:
         return 0, "", ""

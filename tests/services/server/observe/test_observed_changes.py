@@ -161,7 +161,9 @@ async def test_the_metrics_beyond_loopback_have_the_tls_of_the_server_and_its_ro
                 reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
             except ssl.SSLError:
                 return 0
-            writer.write(f"GET /metrics HTTP/1.1\r\nAuthorization: Bearer {tokens['prometheus']}\r\n\r\n".encode())
+            writer.write(
+                f"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {tokens['prometheus']}\r\n\r\n".encode()
+            )
             answer = await reader.read()
             writer.close()
             return int(answer.split(b" ")[1])

@@ -1,8 +1,12 @@
-"""The OpenAPI document of the gateway, made from the contract: its messages, fields and comments."""
+"""The OpenAPI document of the gateway, made from the contract: its messages, fields and comments.
+
+``make stubs`` writes it as ``services/rest/openapi.json``, which the gateway serves.
+"""
 
 from __future__ import annotations
 
 import ast
+import json
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,15 +16,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from services.rest.rest_server import DOCUMENT, GETS, POSTS, PROBLEM_TYPE
 
-POSTS = {
-    "/v1/retrieve": "Retrieve",
-    "/v1/retrieve-batch": "RetrieveBatch",
-    "/v1/outcomes": "ReportOutcome",
-    "/v1/plan": "Plan",
-}
-GETS = {"/v1/tools/{id}": "GetTool", "/v1/neighbors": "Neighbors", "/v1/catalog": "GetCatalog"}
-PROBLEM_TYPE = "application/problem+json"
 _REQUIRED = {
     "RetrieveBatchRequest": ["requests"],
     "GetToolRequest": ["id"],
@@ -50,9 +47,8 @@ _HEADERS = (
 )
 
 
-@cache
-def rest_document() -> dict[str, Any]:
-    """Return the document."""
+def rest_document() -> str:
+    """Return the document, as JSON."""
     service = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].methods_by_name
     paths: dict[str, Any] = {}
     described = {
@@ -71,7 +67,8 @@ def rest_document() -> dict[str, Any]:
     about = {"title": "egotools", "version": version("egotools"), "description": _comments()["ToolRetrievalStub"]}
     bearer = {"type": "http", "scheme": "bearer", "description": "The token that the gRPC service takes, if it does."}
     components = {"schemas": schemas, "securitySchemes": {"bearer": bearer}}
-    return {"openapi": "3.1.0", "info": about, "paths": paths, "components": components}
+    made = {"openapi": "3.1.0", "info": about, "paths": paths, "components": components}
+    return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
 
 
 def _operation(verb: str, path: str, method: Any, schemas: dict[str, Any]) -> dict[str, Any]:
@@ -160,3 +157,7 @@ def _comments() -> dict[str, str]:
                 if text:
                     found[f"{node.name}.{name}"] = " ".join(text.split())
     return found
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(rest_document(), encoding="utf-8")

@@ -11,23 +11,18 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from inference.encoder import Encoder, Floats2d
-from ontology.errors import DocumentError
-from ontology.files import read_bounded
-from ontology.json_values import first_error
 from ontology.reporting import Progress, no_progress
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.bm25 import make_postings, terms
 from retrieval.learned import PastRequests
 from retrieval.query.query import typed_text
-from retrieval.query.request import MAX_QUERY_CHARS, Request
+from retrieval.query.request import Request
 from retrieval.query.typed_values import find_values
 from retrieval.ranking.fusion import FusionRanker, add_votes
 from retrieval.ranking.weights import FUSION, weights_of
@@ -219,41 +214,3 @@ def known_sessions(sessions: Iterable[Session], known: Collection[str]) -> list[
     pairs = [(each, tuple(tool for tool in dict.fromkeys(each.tools) if tool in known)) for each in sessions]
     found = (replace(each, tools=tools) for each, tools in pairs if tools)
     return sorted(found, key=lambda each: (each.time is not None, each.time or 0.0, each.text, each.tools))
-
-
-class _Row(BaseModel):
-    model_config = ConfigDict(strict=True)
-    query: Annotated[str, Field(max_length=MAX_QUERY_CHARS, pattern=r"[^\W_]")]
-    tools: Annotated[list[str], Field(max_length=_MAX_TOOLS)]
-    time: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    reporter: str = ""
-    succeeded: bool | None = None
-
-
-def read_usage_log(path: Path) -> list[Session]:
-    """Read a file of JSON lines: ``query`` and ``tools``, and optionally ``time`` (seconds since 1970), ``reporter`` and ``succeeded``; other keys and blank lines are ignored, and so are sessions that did not succeed.
-
-    :raises DocumentError: when it cannot be read, naming the first line that is invalid.
-    """
-    try:
-        lines = read_bounded(path, 2**30).decode("utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise DocumentError(f"the usage log cannot be read: {error}", subject=str(path)) from error
-    sessions = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = _Row.model_validate_json(line)
-        except ValidationError as error:
-            raise DocumentError(
-                f"this is no session: {first_error(error, show_value=False)}",
-                subject=f"{path}:{number}",
-                remedy='Write {"query": "…", "tools": ["id", …]}, and perhaps "time" and "reporter"',
-            ) from error
-        if row.succeeded is not False:
-            tools = tuple(dict.fromkeys(row.tools))
-            sessions.append(Session(tools=tools, time=row.time, reporter=row.reporter, query=row.query))
-    if not sessions:
-        raise DocumentError("the usage log has no session", subject=str(path))
-    return sessions

@@ -4,7 +4,6 @@ import copy
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,16 +15,14 @@ from eval.learning import (
     known_sessions,
     learn,
     make_past_requests,
-    read_usage_log,
 )
 from inference import HashingEncoder
-from ontology.errors import DocumentError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.bm25 import terms
 from retrieval.learned import PastRequests
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from tests.eval.planted_sessions import START, TASKS, build_store, gold, rows, sessions, text, tool_id, written
+from tests.eval.planted_sessions import START, TASKS, build_store, gold, rows, sessions, text, tool_id
 
 DAY = 86_400
 KNOWN = frozenset(map(tool_id, range(60)))
@@ -127,36 +124,6 @@ def test_too_few_sessions_decide_nothing(snapshot: Snapshot) -> None:
 
 
 # -- files ---------------------------------------------------------------------------------------------------------------
-
-
-def test_a_usage_log_is_read_without_the_sessions_that_failed(tmp_path: Path) -> None:
-    lines = [
-        {"query": "a b", "tools": ["x", "x", "y"], "time": 5, "reporter": "r", "other": 1},
-        {"query": "a b", "tools": ["x"], "succeeded": False},
-    ]
-    (read,) = read_usage_log(written(tmp_path / "log.jsonl", lines))
-    assert read == Session(tools=("x", "y"), time=5, reporter="r", query="a b")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "[]",
-        "{",
-        '{"query": "", "tools": []}',
-        '{"query": "a", "tools": "x"}',
-        '{"query": "a", "tools": [1]}',
-        '{"query": "a", "tools": [], "time": "now"}',
-        '{"query": "a", "tools": [], "time": NaN}',
-        '{"query": "a", "tools": [], "reporter": 5}',
-        "[" * 100_000,
-    ],
-)
-def test_a_line_that_is_no_session_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "log.jsonl"
-    path.write_text(f'{{"query": "a", "tools": []}}\n\n{line}\n', encoding="utf-8")
-    with pytest.raises(DocumentError, match=r"log\.jsonl:3"):
-        read_usage_log(path)
 
 
 def test_tools_that_are_hidden_or_gone_have_no_votes(snapshot: Snapshot) -> None:

@@ -206,7 +206,9 @@ class _Steps:
             return self._from_tool(need or Need(parameter=each.name, required=True, suppliers=()), answered, True)
         query, given = self.known.query, self.known.given
         in_words = need is not None or not each.is_opaque
-        if choice is None and query is not None and given is not None and (in_words or given.loose((query,))):
+        missing = query is not None and each.written_kind not in ("", *(value.kind for value in query.values))
+        is_asked = choice is not None or missing
+        if not is_asked and query is not None and given is not None and (in_words or given.loose((query,))):
             return PlanInput(parameter=each.name, source=_REQUEST, required=True)  # the words may say it
         others = () if need is None else self._names(need.suppliers)
         return PlanInput(parameter=each.name, source=_ASK, required=True, alternatives=others)

@@ -50,6 +50,12 @@ class Input:
         return self.is_text or self.type.lower() in ("integer", "int", "number", "float", "long")
 
     @cached_property
+    def written_kind(self) -> str:
+        """The kind of its values where a request that gives one has it written out: an address, a number of a phone; else empty."""
+        last = self.terms[-1:]
+        return next((kind for kind, names in _WRITTEN.items() if last and last[0] in names), "")
+
+    @cached_property
     def is_opaque(self) -> bool:
         """Whether its value is one that no person says: an id, not a name."""
         return bool(self.terms) and self.terms[-1] in ("id", "uuid", "guid", "arn")
@@ -133,6 +139,8 @@ _NAMED = {
     "iban": ("iban",),
     "repository": ("repo", "repository"),
 }
+# Likewise, of kinds that nobody says in other words.
+_WRITTEN = {kind: _NAMED[kind] for kind in ("email", "url", "iban")} | {"phone": ("phone", "telephone", "mobile")}
 _BEFORE_CHARS = 60  # before a value that are read for the noun beside it, in the same part of the sentence
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
 _BREAK = re.compile(r"[.,;:!?()\n]")

@@ -306,6 +306,8 @@ def _show(plan: ToolPlan) -> None:
                 else each.supplier
                 if each.source == "done"
                 else each.source
+                if each.value or each.source != "request"
+                else "perhaps in the request"
             )
             came += "".join(f" {text}" for text in (each.output, each.value) if text)
             say(plain(f"     {each.parameter} ← {came}" if each.parameter else f"     after step {each.step}"))

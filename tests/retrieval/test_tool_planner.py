@@ -79,6 +79,7 @@ BROKER = (
         parameters=(Parameter(name="order_id", type="integer", description="ID of the order.", required=True),),
     ),
     _tool("write_note", "message", "order_id?"),
+    _tool("book_room", "guest.email", "guest.name"),
 )
 
 
@@ -151,6 +152,14 @@ def test_values_of_the_request_are_used_and_the_best_tool_is_the_goal(shop: Engi
     order = _inputs(plan, "refund_order")["order_id"]
     assert (order.source, order.value) == ("request", "4711")
     assert "order_id" not in {each.parameter for each in plan.open_inputs}
+
+
+@pytest.mark.parametrize(("query", "source"), [("book a room", "ask"), ("book a room, a@b.org pays", "request")])
+def test_a_value_that_would_be_written_out_is_asked_for_where_it_is_not(
+    broker: Engine, query: str, source: str
+) -> None:
+    inputs = _inputs(broker.plan(PlanRequest(query=query, goals=["shop/book_room"])), "book_room")
+    assert {name: each.source for name, each in inputs.items()} == {"guest.email": source, "guest.name": "request"}
 
 
 class _Doubtful:

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, cast
 
 from ingest.sources.json_schema.self_contained import schema_text
@@ -55,18 +55,16 @@ def _clean(value: Any, place: str, cut: list[str]) -> Any:
         return type(value)(_clean(inner, place, cut) for inner in value)
     if not is_dataclass(value) or isinstance(value, type):
         return str(value)
+    shown = repr(value)  # escapes what is unprintable
+    if len(shown) <= MAX_NAME_CHARS and "\\" not in shown:  # as nearly all are
+        return value
     changed = {}
-    for each in _fields(type(value)):
-        inner = getattr(value, each)
-        clean = _clean(inner, f"{place}.{each}", cut)
+    for each in fields(value):
+        inner = getattr(value, each.name)
+        clean = _clean(inner, f"{place}.{each.name}", cut)
         if clean != inner:
-            changed[each] = clean
+            changed[each.name] = clean
     return replace(value, **changed) if changed else value
-
-
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
 
 
 def printable(text: str) -> str:

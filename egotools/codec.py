@@ -209,4 +209,7 @@ def error_from_rpc(failure: Any) -> ClientError:
         error = None
     if error is not None and _CODE_NAMES.get(error.code) == code.name:
         return _client_error(error)
-    return client_error_of(code.name, details)
+    remedy = ""
+    if code is grpc.StatusCode.UNAVAILABLE:
+        remedy = "Is `egotools serve` running at this address? It loads its models before it answers; --ready-file tells when it does."
+    return client_error_of(code.name, details, remedy=remedy)

@@ -271,8 +271,12 @@ def _check(catalog: Catalog, shown: Sequence[str], *, strict: bool) -> None:
     found = _listed([f"{record.subject}: {record.detail.rstrip('.')}" for record in catalog.rejected], "; ")
     tried = _listed(shown, ", ")
     if not catalog.tools:
-        problem = f"no tool was found ({found})" if found else "no tool was found"
         remedy = "Name files, folders or live addresses that describe tools"
+        if catalog.rejected and all(record.reason == "missing" for record in catalog.rejected):
+            details = dict.fromkeys(record.detail.rstrip(".") for record in catalog.rejected)
+            subjects = [record.subject for record in catalog.rejected]
+            raise CatalogError("; ".join(details), subject=_listed(subjects, ", "), remedy=remedy)
+        problem = f"no tool was found ({found})" if found else "no tool was found: there is no document"
         raise CatalogError(problem, subject=tried or "no address", remedy=remedy)
     faults = [record for record in catalog.rejected if record.reason not in _WARNINGS]
     if strict and faults:

@@ -67,7 +67,7 @@ class Request(Query):
         check_needs(self.needs)
         if not self.needs and not any(character.isalnum() for character in self.query):
             problem = "there is neither a need nor a query with a letter or digit"
-            remedy = 'Say in words what is needed, one capability a need: needs=["find an employee by name", …]'
+            remedy = 'Say in words what is needed, one capability a need, as "find an employee by name"'
             raise InvalidArgumentError(problem, subject="query", remedy=remedy)
         check_task(self.done, self.have)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 from typer import Argument, Option
 
 from egotools.values import EgoGraph
-from ontology.errors import CatalogError, InvalidArgumentError, NotFoundError, OntologyError
+from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, NotFoundError, OntologyError
 from ontology.names import canonical_name
 from ontology.tool import PHRASES
 from services.cli.console import (
@@ -47,8 +47,12 @@ def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
     """
     from ingest.build_report import report_file
     from ingest.sources.sanitize import is_example
+    from retrieval.snapshot.history import history
     from services.jobs.build import build as run
 
+    before: list[str] = []
+    with suppress(EgotoolsError):  # of a store that is damaged the build says so
+        before = [each.snapshot_id for each in history(plan.store)]
     cluster = ray_pool() if on_ray(on) else nullcontext(None)
     with ProgressDisplay(as_json=as_json) as progress, cluster as pool:
         report = run(plan, progress, pool=pool)
@@ -83,6 +87,9 @@ def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
     outcome = "[bold green]Published[/]" if plan.published else "[bold yellow]Not published[/]:"
     sizes = f"{report.tools:,} tools, {report.graph.nodes:,} nodes, {report.graph.edges:,} edges"
     say(f"{outcome} snapshot [bold]{report.snapshot_id}[/]: {sizes}")
+    replaced = [each.previous_id for each in history(plan.store)][len(before) :][-1:] if plan.published else []
+    if replaced and replaced[0] not in ("", *before[-1:]):
+        say(f"[yellow]It replaces[/] {replaced[0]}, which another build published while this one ran.")
 
 
 def _some(values: Sequence[str]) -> str:

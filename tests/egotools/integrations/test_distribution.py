@@ -16,7 +16,7 @@ from tests.egotools.integrations.conftest import World
 from tests.harness.servers import running_server
 
 CLIENT = ROOT / "clients" / "python"
-FRAMEWORKS = {"langchain", "llamaindex", "openai-agents", "pydantic-ai", "fastmcp", "haystack"}
+FRAMEWORKS = {"langchain", "llamaindex", "openai-agents", "pydantic-ai", "haystack"}
 NEEDED = "grpc google httpx httpcore h11 anyio sniffio certifi idna typing_extensions".split()
 
 PROGRAM = """

@@ -35,7 +35,7 @@ sys.meta_path.insert(0, OnlyTheClient())
 
 import asyncio
 import pkgutil
-import egotools, egotools.calling, egotools.admin
+import egotools, egotools.calling
 from egotools import AsyncClient, Client
 from egotools.integrations import ToolSource
 

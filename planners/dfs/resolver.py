@@ -22,7 +22,8 @@ SELF = "self"  # identifier of the one entity of a type of kind ``self``
 MOST_ROWS = 1_000_000  # that a run fetches; no call is made after these
 
 _Answer = TypeVar("_Answer")
-_Kind: TypeAlias = Literal["count", "find", "follow"]
+_Rows = TypeVar("_Rows", bound=Sequence[Any])
+_Kind: TypeAlias = Literal["find", "follow"]
 # Gets each event of an execution as JSON values: ``event`` is its name
 Observe: TypeAlias = Callable[[dict[str, Any]], object]
 
@@ -53,12 +54,10 @@ class Step:
 class Resolver(Protocol):
     """What the executor asks. Methods may be called concurrently; an ``EgotoolsError`` ends a branch, not the run."""
 
-    async def count(self, kind: str, filters: Sequence[FilterConstraint]) -> int | None:
-        """Return how many entities of a type meet the filters, at least roughly; None where nobody knows without fetching them."""
-        ...
-
-    async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
-        """Return the entities of a type that meet the filters; without filters, all of them."""
+    async def find(
+        self, kind: str, filters: Sequence[FilterConstraint], *, most: int | None = None
+    ) -> Sequence[Entity]:
+        """Return the entities of a type that meet the filters; without filters, all of them. Whoever has ``most`` asks for no further ones."""
         ...
 
     async def follow(self, step: Step, sources: Sequence[str]) -> Sequence[tuple[str, Entity]]:
@@ -77,10 +76,9 @@ class Call:
     # ``Person.name = Jane Doe``, ``Email``, or a step: ``Email has_attachment File``, ``File ← has_attachment Email``
     what: str
     sources: int  # number of entities that the step was followed from
-    rows: int  # entities or pairs that came back; 0 for a count, which fetches none
+    rows: int  # entities or pairs that came back
     ms: float
     error: str = ""  # why there was no answer; else empty
-    count: int | None = None  # what a count says; None where nobody knows, and of other calls
 
 
 class MeteredResolver:
@@ -94,13 +92,6 @@ class MeteredResolver:
         self._followed: defaultdict[Step, dict[str, list[Entity] | EgotoolsError]] = defaultdict(dict)
         self.log: list[Call] = []
         self.rows = 0
-
-    async def count(self, kind: str, filters: Sequence[FilterConstraint]) -> int | None:
-        """Return the resolver's count; None where it has none or fails."""
-        try:
-            return await self._call("count", _what(kind, filters), 0, lambda: self._resolver.count(kind, filters))
-        except EgotoolsError:
-            return None
 
     async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
         """Return the entities; raise an EgotoolsError when the call fails."""
@@ -132,16 +123,15 @@ class MeteredResolver:
                     known.update(answered)
         return {source: found for source in sources if (found := _or_raise(known[source]))}
 
-    async def _call(self, kind: _Kind, what: str, sources: int, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        rows, error, number = 0, "", None
+    async def _call(self, kind: _Kind, what: str, sources: int, ask: Callable[[], Awaitable[_Rows]]) -> _Rows:
+        rows, error = 0, ""
         if self.rows >= MOST_ROWS:
             spent = f"the budget of {MOST_ROWS:,} rows is used up"
             raise BudgetExceededError(spent, subject=what, remedy="Ask for less")
         started = time.perf_counter()
         try:
             answer = await ask()
-            rows = len(answer) if isinstance(answer, Sequence) else 0
-            number = answer if isinstance(answer, int) else None
+            rows = len(answer)
             return answer
         except BaseException as failure:
             error = str(failure) if isinstance(failure, EgotoolsError) else repr(failure)
@@ -149,7 +139,7 @@ class MeteredResolver:
         finally:
             ms = (time.perf_counter() - started) * 1000
             self.rows += rows
-            self.log.append(Call(kind, what, sources, rows, ms, error, number))
+            self.log.append(Call(kind, what, sources, rows, ms, error))
             self._observe({"event": "Called", "call": asdict(self.log[-1])})
 
 

@@ -548,8 +548,8 @@ def show_walk(walked: Walked) -> None:
 
 
 def _show_answer(graph: QueryGraph, found: Mapping[str, Any]) -> None:
-    names = ("kind", "what", "sources", "rows", "count", "ms", "error")
-    table("Calls", names, [["" if each[name] is None else each[name] for name in names] for each in found["calls"]])
+    names = ("kind", "what", "sources", "rows", "ms", "error")
+    table("Calls", names, [[each[name] for name in names] for each in found["calls"]])
     answer = found["answer"]
     if found["count"] is None:
         say("[bold]No answer[/]")
@@ -569,7 +569,7 @@ def _emptied_by(found: Mapping[str, Any] | None) -> str:
     if found is None or found["count"] != 0:
         return ""
     for call in found["calls"]:
-        if call["kind"] != "count" and not call["rows"] and not call["error"]:
+        if not call["rows"] and not call["error"]:
             near = f" (near: {', '.join(found['near'])}?)" if found.get("near") else ""
             return f"nothing was found for: {call['what']}{near}"
     return "no entity meets all constraints at once"

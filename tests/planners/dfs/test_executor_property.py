@@ -26,7 +26,6 @@ IDS = {
 CALLS = [
     "Letter",
     "Person",
-    "count Letter",
     *(f"{a} {e} {b}" for a, e, b in SIGNATURES),
     *(f"{b} ← {e} {a}" for a, e, b in SIGNATURES),
 ]
@@ -62,8 +61,7 @@ def tables(random: Random) -> MemoryResolver:
         for source, edge, target in SIGNATURES
     }
     carried = random.choice([None, {"at"}, {"at", "name"}])
-    uncounted = set(random.sample(["Letter", "Person"], random.randint(0, 2)))
-    return MemoryResolver(DOMAIN, rows, pairs, carried, uncounted)
+    return MemoryResolver(DOMAIN, rows, pairs, carried)
 
 
 def graphs(random: Random) -> QueryGraph:

@@ -9,10 +9,10 @@ upgrade=(); for name in "$@"; do upgrade+=(--upgrade-package "$name"); done
 options=(--generate-hashes --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url
   --no-emit-find-links --quiet "${upgrade[@]}")
 uv pip compile pyproject.toml --extra build "${options[@]}" -o requirements/default.txt
-for extra in llm mcp aws google ladybug personal neo4j files sandbox web rest ray torch; do
+for extra in llm mcp aws google ladybug personal neo4j rdf files sandbox web rest ray torch; do
   uv pip compile pyproject.toml --extra build --extra "$extra" -c requirements/default.txt "${options[@]}" -o "requirements/$extra.txt"
 done
-uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra personal --extra neo4j --extra files --extra sandbox --extra web --extra rest \
+uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra personal --extra neo4j --extra rdf --extra files --extra sandbox --extra web --extra rest \
   --extra ray --extra langchain --extra llamaindex --extra openai-agents --extra pydantic-ai --extra haystack \
   --group dev -c requirements/default.txt "${options[@]}" \
   --no-emit-package rfc3987-syntax --no-emit-package lark -o requirements/dev.txt # jsonschema without the format iri: 3 s less at its import

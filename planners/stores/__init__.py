@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GRAPH_ADDRESSES", "READABLE_ADDRESSES", "open_graph", "open_readable"]
 
-GRAPH_ADDRESSES = ("memory", "neo4j:bolt://USER:PASSWORD@HOST:PORT")  # what addresses of tasks' graphs look like
+GRAPH_ADDRESSES = ("memory", "neo4j:bolt://USER:PASSWORD@HOST:PORT", "rdf")  # what addresses of tasks' graphs look like
 # What addresses of graphs that are only read look like
 READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "neo4j:bolt://USER:PASSWORD@HOST:PORT")
 
@@ -26,7 +26,7 @@ READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "neo4j:bolt://USER:PASSWORD@
 async def open_graph(address: str = "memory", sandbox: Sandbox | None = None) -> AsyncIterator[PropertyGraph]:
     """Open the graph of a task, and close it at the end.
 
-    :param sandbox: runs the queries of a graph in ``memory``, which refuses them without one.
+    :param sandbox: runs the queries of a graph in ``memory``, which refuses them without one, or as RDF.
     :raises InvalidArgumentError: when it is no such address.
     :raises MissingExtraError: when the store needs a package that is not installed.
     :raises StorageError: when the store cannot be reached.
@@ -41,8 +41,14 @@ async def open_graph(address: str = "memory", sandbox: Sandbox | None = None) ->
 
         async with open_bolt_graph(rest) as bolt:
             yield bolt
+    elif address == "rdf":
+        from planners.stores.rdf import RdfGraph
+
+        yield RdfGraph(sandbox)
     else:
         problem = f"no graph store has the address {store!r}"
+        if store == "rdf":  # rdf:http://… was one
+            problem = "graphs of tasks are no longer kept in a SPARQL endpoint"
         raise InvalidArgumentError(problem, subject="graph store", remedy=f"Use one of {', '.join(GRAPH_ADDRESSES)}")
 
 

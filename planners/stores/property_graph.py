@@ -19,7 +19,7 @@ Scalar: TypeAlias = str | int | float | bool
 # A value of a property: finite; the members of a tuple have one type. What has no value has no property.
 Value: TypeAlias = Scalar | tuple[Scalar, ...]
 Properties: TypeAlias = Mapping[str, Value]
-Language: TypeAlias = Literal["cypher", "python"]  # of queries
+Language: TypeAlias = Literal["cypher", "sparql", "python"]  # of queries
 
 # Limits of one graph: some ten times what the largest graphs of the paper and of our tests have.
 MAX_TEXT = 1_000_000
@@ -220,7 +220,7 @@ def _properties_key(properties: Properties) -> tuple[object, ...]:
 
 
 def _equal_values(one: Value, other: Value) -> bool:
-    """Say whether two values are equal as in Cypher: 1 and 1.0 are, 1 and true are not."""
+    """Say whether two values are equal as in Cypher and SPARQL: 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_equal_values, one, other))
     return one == other and isinstance(one, bool) == isinstance(other, bool)

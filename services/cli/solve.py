@@ -274,7 +274,7 @@ def _solve_there(task: BatchTask, batch: _Batch) -> TaskResult:
 def _solve_batch(batch: _Batch, file: Path, workers: int, on: str, *, as_json: bool) -> None:
     """Solve the tasks of a file, and report. Finished tasks are not run again."""
     if ":" in batch.plan.graph:
-        remedy = "Use memory with --tasks"
+        remedy = "Use memory or rdf with --tasks"
         raise InvalidArgumentError("each task needs a store of its own", subject="--graph", remedy=remedy)
     tasks = read_tasks(file)
     done: dict[str, TaskResult] = {}

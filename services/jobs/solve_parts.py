@@ -40,7 +40,7 @@ class SolvePlan:
     """How tasks are solved. It can be sent to another process."""
 
     endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
-    graph: Annotated[str, Option("--graph", help="The task's graph: memory or neo4j:bolt://….")] = "memory"
+    graph: Annotated[str, Option("--graph", help="The task's graph: memory, rdf or neo4j:bolt://….")] = "memory"
     tool_model: Annotated[str, Option("--tool-model", help="NAME[@URL]: model that defines the calls.")] = ""
     vision_model: Annotated[str, Rare("--vision-model", help="NAME[@URL]: model that looks at images.")] = ""
     search: Annotated[
@@ -106,7 +106,7 @@ async def open_solve_parts(
                 await sandbox.check()
             except IsolationError as error:
                 problem = f"a graph in memory is asked by Python, which cannot be isolated here: {error.problem}"
-                remedy = f"{error.remedy}; or take a store that is asked in Cypher: --graph neo4j:bolt://…"
+                remedy = f"{error.remedy}; or take a store that needs no Python: --graph rdf"
                 raise IsolationError(problem, subject=error.subject, remedy=remedy) from None
         limits = CallLimits(calls=plan.max_calls, seconds=settings.max_seconds)
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))

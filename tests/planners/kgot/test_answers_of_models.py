@@ -44,7 +44,7 @@ def test_json_is_found_and_nothing_is_guessed(text: str) -> None:
     assert list(json_objects(text)) == TEXTS[text]
 
 
-STORES = {"neo4j": "cypher", "memory": "python"}
+STORES = {"neo4j": "cypher", "rdf": "sparql", "memory": "python"}
 PARAMS = [pytest.param(name, marks=pytest.mark.slow if name == "neo4j" else [], id=name) for name in STORES]
 
 
@@ -61,10 +61,13 @@ def writes() -> dict[str, Any]:
 
 
 def store(name: str, request: pytest.FixtureRequest) -> Any:
-    if name == "neo4j":
+    if name != "neo4j":
+        request.getfixturevalue("needs_sandbox")
+    if name == "rdf":
+        pytest.importorskip("pyoxigraph", reason="the extra 'rdf' is not installed")
+    elif name == "neo4j":
         pytest.importorskip("neo4j", reason="the extra 'neo4j' is not installed")
         return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
-    request.getfixturevalue("needs_sandbox")
     return open_graph(name, Sandbox(SandboxLimits(seconds=LIMIT_S)))
 
 

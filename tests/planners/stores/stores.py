@@ -23,12 +23,18 @@ def _memory(request: pytest.FixtureRequest) -> Opened:
     return open_graph("memory", Sandbox(SandboxLimits(seconds=LIMIT_S)))
 
 
+def _rdf(request: pytest.FixtureRequest) -> Opened:
+    pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
+    request.getfixturevalue("needs_sandbox")
+    return open_graph("rdf", Sandbox(SandboxLimits(seconds=LIMIT_S)))
+
+
 def _neo4j(request: pytest.FixtureRequest) -> Opened:
     pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
     return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
 
 
-STORES: dict[str, Callable[[pytest.FixtureRequest], Opened]] = {"memory": _memory, "neo4j": _neo4j}
+STORES: dict[str, Callable[[pytest.FixtureRequest], Opened]] = {"memory": _memory, "rdf": _rdf, "neo4j": _neo4j}
 SLOW = {"neo4j"}
 PARAMS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [], id=name) for name in STORES]
 

@@ -102,7 +102,9 @@ async def test_one_fault_undoes_all_operations(graph: PropertyGraph, operation: 
 async def test_a_text_that_is_not_unicode_is_refused(graph: PropertyGraph) -> None:
     """Engines tell of their own insides where they are given one: types, signatures, addresses of objects."""
     await graph.apply([InsertNode(label="A", properties={"n": 1})])
-    query = {"cypher": "RETURN '\ud800' AS x", "python": "result = '\ud800'"}[graph.language]
+    query = {"cypher": "RETURN '\ud800' AS x", "sparql": "SELECT ?s { ?s ?p '\ud800' }", "python": "result = '\ud800'"}[
+        graph.language
+    ]
     with pytest.raises(StatementError, match="a character that is none of Unicode text"):
         await graph.query(query)
     assert len((await graph.state()).nodes) == 1
@@ -161,7 +163,7 @@ def test_any_operations_do_what_the_oracle_says(driven: Driven, batches: list[li
     assert contents(run(MemoryGraph(state=state).state())) == contents(plain.state())
 
 
-@pytest.mark.parametrize("address", ["", "oracle", "neo4j", "memory:x", "ladybug:x", "rdf"])
+@pytest.mark.parametrize("address", ["", "oracle", "neo4j", "memory:x", "ladybug:x", "rdf:http://127.0.0.1:9"])
 async def test_an_address_that_is_none_lists_those_there_are(address: str) -> None:
     with pytest.raises(InvalidArgumentError, match="memory, neo4j:bolt"):
         async with open_graph(address):

@@ -87,6 +87,7 @@ def places(inputs: dict[str, object], tmp_path: Path) -> dict[str, object]:
         ("neo4j", "neo4j", "ask x --graph neo4j:bolt://127.0.0.1:1"),
         ("ray", "ray", "build DOCUMENT --out OUT --on ray"),
         ("torch", "sentence_transformers", "build DOCUMENT --out OUT --encoder sentence-transformers:x/y"),
+        ("rdf", "pyoxigraph", "solve x --llm-url http://127.0.0.1:1/v1 --llm-model m --graph rdf --store STORE"),
     ],
 )
 def test_a_missing_extra_is_installed_by_the_command_that_is_named(

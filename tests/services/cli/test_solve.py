@@ -178,7 +178,7 @@ BAD: list[tuple[list[str], int, str]] = [
     (["q", "--out", "OUT"], 2, "--out: it needs --tasks"),
     (["q", "--on", "ray"], 2, "--on: it needs --tasks"),
     (["--tasks", "TASKS", *MODEL], 2, "it needs a folder"),
-    (["--tasks", "TASKS", "--out", "OUT", *MODEL, "--graph", "neo4j:bolt://127.0.0.1:1"], 2, "a store of its own"),
+    (["--tasks", "TASKS", "--out", "OUT", *MODEL, "--graph", "rdf:http://127.0.0.1:1"], 2, "a store of its own"),
     (["--tasks", "TASKS", "--out", "OUT", *MODEL, "--on", "mars"], 2, "no place"),
     (["q", *MODEL, "--file", "GONE"], 2, "cannot be read"),
     (["--replay", "--journal", "GONE"], 2, "cannot be read"),

@@ -120,13 +120,15 @@ async def _step(run: RunState) -> str:
     decided = await _decide(run)
     if run.is_silent:
         return ""
-    votes = [each for each in decided.votes if each is not None]
+    votes = [each for each in (decided.votes if decided.judged is None else (decided.judged,)) if each is not None]
     if decided.decision == "solve":
         queries = [vote.query.strip() for vote in votes if isinstance(vote, Retrieve)]
         return await run.solve([query for query in queries if query])  # equal ones as often as they were given
     reasons = dict.fromkeys(vote.reason.strip() for vote in votes if isinstance(vote, Insert))
     await run.contained("enhance", _enlarge(run, [reason for reason in reasons if reason]), None)
     await run.read_graph()
+    if run.settings.noise != "keep":
+        await run.remove_noise()
     return ""
 
 
@@ -145,9 +147,13 @@ async def _decide(run: RunState) -> Decided:
     votes = await in_order([run.contained("vote", partial(vote, nth), None) for nth in range(times)])
     run.take_votes(faults)
     usable = [vote for vote in votes if vote is not None]
-    is_solved = 2 * sum(isinstance(each, Retrieve) for each in usable) > len(usable)
+    judged = None
+    if run.settings.next_step == "judge" and len(usable) > 1:
+        judged = await run.contained("judge", run.steps.judge(view, usable), None)
+    counted = usable if judged is None else [judged]
+    is_solved = 2 * sum(isinstance(each, Retrieve) for each in counted) > len(counted)
     decision: events.Decision = "solve" if is_solved else "enhance"
-    decided = Decided(iteration=run.iteration, votes=tuple(votes), decision=decision)
+    decided = Decided(iteration=run.iteration, votes=tuple(votes), decision=decision, judged=judged)
     emit(decided)
     return decided
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, WrapSerializer
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
 from planners.journal.step_log import Event
-from planners.stores.property_graph import GraphState, Operation, QueryRows
+from planners.stores.property_graph import GraphNode, GraphState, Operation, QueryRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,11 +91,12 @@ Outcome: TypeAlias = Literal[
 
 
 class Decided(Event):
-    """How an iteration goes on, by its votes, None for one that was unusable."""
+    """How an iteration goes on: by its votes, None for one that was unusable, or by the vote that a judge chose."""
 
     iteration: int
     votes: tuple[_AnyVote | None, ...]
     decision: Decision
+    judged: _AnyVote | None = None
 
 
 class Missing(Event):
@@ -137,6 +138,14 @@ class Written(Event):
     operations: tuple[_AnyOperation, ...]
     dropped: tuple[DroppedWrite, ...] = ()
     chains: int = 0
+
+
+class NoiseRemoved(Event):
+    """What was removed from the graph that was told before, whose ids these are; ``merged``: node → the node that stands for it."""
+
+    iteration: int
+    removed: tuple[GraphNode, ...]
+    merged: Mapping[str, str]
 
 
 class GraphChanged(Event):
@@ -201,7 +210,7 @@ class Ended(Event):
 
 
 KgotEvent: TypeAlias = (
-    Decided | Missing | ToolsFound | CallMade | Written | GraphChanged
+    Decided | Missing | ToolsFound | CallMade | Written | NoiseRemoved | GraphChanged
     | Queried | Computed | Parsed | ModelAsked | Dropped | Ended
 )  # fmt: skip
 
@@ -210,6 +219,9 @@ KgotEvent: TypeAlias = (
 
 # How the graph is asked: in its language, by Python, by reading all of it; or by all of these, which are voted on
 RetrieveKind: TypeAlias = Literal["query", "script", "direct", "fusion"]
+NextStepKind: TypeAlias = Literal["majority", "judge"]
+# What is removed from the graph after writes: nothing, or nodes that stand there twice (appendix B.6)
+NoiseKind: TypeAlias = Literal["keep", "duplicates"]
 
 # Of calls of a model's server: six attempts, 1 to 60 seconds apart (appendix B.3.2)
 MODEL_RETRIES = RetryPolicy(max_retries=5, base_delay_s=1.0, max_delay_s=60.0)
@@ -224,6 +236,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_seconds": (0.001, math.inf),
     "tool_retry_delay_s": (0, math.inf),
 }
+_CHOICES = {"retrieve": get_args(RetrieveKind), "next_step": get_args(NextStepKind), "noise": get_args(NoiseKind)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +246,9 @@ class KgotSettings:
     :param max_iterations: each decides, and enlarges the graph or asks it; then the answer is forced.
     :param num_next_steps_decision: votes of a decision.
     :param max_final_solution_parsing: final answers, of which the most frequent wins.
+    :param next_step: ``majority`` of the votes; or ``judge``: one more answer chooses among them.
     :param tools: the most tools that a search returns, 1 to 8.
+    :param noise: what is removed from the graph after writes: ``keep`` for nothing, ``duplicates``.
     :param max_answer_tokens: of one answer of a model.
     :param max_seconds: of a whole run; None for no limit.
     :param tool_retry_delay_s: before the first retry of a tool, doubled for each further one up to 5 s.
@@ -244,15 +259,18 @@ class KgotSettings:
     num_next_steps_decision: int = 5
     max_final_solution_parsing: int = 3
     retrieve: RetrieveKind = "query"
+    next_step: NextStepKind = "majority"
     tools: int = 8
+    noise: NoiseKind = "keep"
     max_answer_tokens: int = 2_048
     max_seconds: float | None = None
     tool_retry_delay_s: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.retrieve not in get_args(RetrieveKind):
-            remedy = f"Use one of {', '.join(get_args(RetrieveKind))}"
-            raise InvalidArgumentError(f"{self.retrieve!r} is not known", subject="retrieve", remedy=remedy)
+        for name, choices in _CHOICES.items():
+            if (chosen := getattr(self, name)) not in choices:
+                remedy = f"Use one of {', '.join(choices)}"
+                raise InvalidArgumentError(f"{chosen!r} is not known", subject=name, remedy=remedy)
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if value is not None and not least <= value <= most:

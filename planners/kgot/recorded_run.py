@@ -30,7 +30,7 @@ from planners.journal.step_log import seconds_since, unheard
 from planners.kgot.kgot_controller import KgotRun, solve_task
 from planners.kgot.kgot_task import KgotEvent, KgotSettings, KgotTask
 from planners.kgot.steps import LlmSteps
-from planners.stores.property_graph import ClearGraph, Language, PropertyGraph
+from planners.stores.property_graph import Language, PropertyGraph, ReplaceGraph
 
 _SETTINGS = KgotSettings()
 _SETTINGS_JSON: TypeAdapter[KgotSettings] = TypeAdapter(KgotSettings)
@@ -130,7 +130,7 @@ async def solve_recorded(
         if journal.end is not None:
             return await replay_recorded(journal, observe=observe)
         recorded.check_steps(journal)
-        await parts.graph.apply([ClearGraph()])
+        await parts.graph.apply([ReplaceGraph()])
     steps, started = recorded.Steps(journal, faults="kept"), time.perf_counter()
     models = {
         role: recorded.recorded_model(model, steps, role=role, name=header.models.get(role, ""))

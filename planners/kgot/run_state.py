@@ -167,11 +167,24 @@ class RunState:
         new = {at: key for at, row in enumerate(table.rows) if (key := frozenset(row.items())) not in known}
         rows = [graphs.InsertNode(label=table.label, properties=table.rows[at]) for at in new]
         known.update(new.values())  # before the write: another call may bring the same rows meanwhile
-        fault, _ = await self._applied(rows) if rows else ("", False)
+        if not rows or await self._has_applied("table", rows):
+            return True
+        known.difference_update(new.values())
+        return False
+
+    async def _has_applied(self, step: str, operations: Sequence[Operation]) -> bool:
+        fault, _ = await self._applied(operations)
         if fault:
-            self.drop("table", fault)
-            known.difference_update(new.values())
+            self.drop(step, fault)
         return not fault
+
+    async def remove_noise(self) -> None:
+        """Merge nodes that stand in the graph twice; tell which, so that it can be taken back (appendix B.6)."""
+        removal = graphs.merge_duplicates(self.state)
+        replaced = [graphs.ReplaceGraph(state=removal.after)]
+        if removal.removed and await self._has_applied("noise", replaced):
+            emit(events.NoiseRemoved(iteration=self.iteration, removed=removal.removed, merged=removal.merged))
+            await self.read_graph()
 
     # Asking.
 

@@ -147,6 +147,13 @@ class LlmSteps:
             "next_step", _inputs(view), _VOTE, read, language, {"files": bool(view.task.files)}, sample
         )
 
+    async def judge(self, view: TaskView, votes: Sequence[Vote]) -> Vote:
+        """Return the best of several votes."""
+        said = [f"RETRIEVE: {each.query}" if isinstance(each, Retrieve) else f"INSERT: {each.reason}" for each in votes]
+        inputs = _inputs(view, proposals="\n".join(f"{at}. {line}" for at, line in enumerate(said, 1)))
+        schema = _closed(best={"type": "integer", "minimum": 1, "maximum": len(votes)})
+        return await self._ask("judge", inputs, schema, lambda value: votes[value["best"] - 1])
+
     async def missing(self, view: TaskView, reasons: Sequence[str]) -> str:
         """Return the reasons as one text. One reason stands for itself, and no model is asked."""
         if len(reasons) == 1:

@@ -135,7 +135,7 @@ async def open_bolt_graph(url: str) -> AsyncIterator[BoltGraph]:
             yield graph
         finally:
             with contextlib.suppress(StorageError, StatementError):  # a dead server keeps it
-                await graph.apply([graphs.ClearGraph()])
+                await graph.apply([graphs.ReplaceGraph()])
 
 
 class BoltGraph(graphs.RowsGraph):

@@ -1,13 +1,14 @@
 """The seam of property graphs: nodes with one label, directed edges with a type, properties on both, parallel edges allowed.
 
-Here stand the types of the seam, the values that every store keeps, the rows that typed operations change, the order of a state, and its
-text for prompts.
+Here stand the types of the seam, the values that every store keeps, the rows that typed operations change, the order of a state, its text
+for prompts, and the removal of noise (appendix B.6 of the Knowledge Graph of Thoughts).
 """
 
 from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -91,12 +92,14 @@ class GraphState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClearGraph:
-    """Remove all nodes and edges. No model writes it."""
+class ReplaceGraph:
+    """Replace the whole graph by a state: an empty one, or one without noise. No model writes it."""
+
+    state: GraphState = field(default_factory=GraphState)
 
 
 # All writes are typed: no text of a model is ever run as a write
-Operation: TypeAlias = InsertNode | MergeNode | MergeEdge | ClearGraph
+Operation: TypeAlias = InsertNode | MergeNode | MergeEdge | ReplaceGraph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +288,8 @@ class PropertyRows:
         """Insert the nodes and edges of a state; keys follow its order."""
         keys = {node.id: self.add_node(node.label, node.properties) for node in state.nodes}
         for edge in state.edges:
+            if edge.source not in keys or edge.target not in keys:
+                raise StatementError("an edge of a state has an end that is none of its nodes", subject=edge.type)
             self.add_edge(edge.type, keys[edge.source], keys[edge.target], edge.properties)
 
     def state(self) -> GraphState:
@@ -309,6 +314,13 @@ class PropertyRows:
                 for row, source, target in ends
             ),
         )
+
+
+def state_rows(state: GraphState) -> PropertyRows:
+    """Return a state as rows; raises StatementError when it holds what stores do not keep."""
+    rows = PropertyRows()
+    rows.add_state(state)
+    return rows
 
 
 def apply_typed(rows: PropertyRows, operations: Sequence[Operation]) -> PropertyRows:
@@ -336,8 +348,9 @@ def apply_typed(rows: PropertyRows, operations: Sequence[Operation]) -> Property
                 for source, target in pairs:
                     if (source, target) not in standing:
                         after.add_edge(kind, source, target, properties)
-            case ClearGraph():
+            case ReplaceGraph():
                 after = PropertyRows(next_key=after.next_key)
+                after.add_state(operation.state)
     return after
 
 
@@ -345,8 +358,7 @@ class RowsGraph:
     """A graph whose rows stand in this process, as typed operations change them: what all stores of tasks are made of."""
 
     def __init__(self, state: GraphState | None = None) -> None:
-        self.rows = PropertyRows()
-        self.rows.add_state(state or GraphState())
+        self.rows = state_rows(state or GraphState())
 
     async def apply(self, operations: Sequence[Operation]) -> None:
         """Apply operations in their order: all, or none where one fails."""
@@ -396,3 +408,50 @@ def _cut(value: Value, longest: int | None) -> object:
     if isinstance(value, str) and longest is not None and len(value) > longest:
         return f"{value[:longest]}… ({len(value)} characters)"
     return value
+
+
+# --- Noise ----------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseRemoval:
+    """A graph without noise, the nodes that are gone, and of those that were merged the one that stands for them, by ids before."""
+
+    after: GraphState
+    removed: tuple[GraphNode, ...] = ()
+    merged: Mapping[str, str] = field(default_factory=dict)
+
+
+def merge_duplicates(state: GraphState) -> NoiseRemoval:
+    """Merge nodes of one label with equal properties; the first in the order of the state stands for them. Texts are
+    equal but for case, spaces, and signs around them. Edges of the merged go to the one that stays; one that is then
+    there twice goes. What is merged wrongly is lost to the answer, a twin that stays costs a row: so texts that are
+    only alike stay."""
+    kept: dict[object, str] = {}
+    merged: dict[str, str] = {}
+
+    def plain(text: str) -> str:
+        """A text without case, repeated spaces, and signs around it."""
+        return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip("\"'“”‘’.,;:!? ")
+
+    for node in state.nodes:
+        key = tuple(
+            (name, plain(value) if isinstance(value, str) else _value_key(value))
+            for name, value in sorted(node.properties.items())
+        )
+        first = kept.setdefault((node.label, key), node.id) if key else node.id
+        if first != node.id:
+            merged[node.id] = first
+    if not merged:
+        return NoiseRemoval(after=state)
+    edges: list[GraphEdge] = []
+    seen: set[object] = set()
+    for edge in sorted(state.edges, key=lambda edge: edge.source in merged or edge.target in merged):
+        moved = replace(edge, source=merged.get(edge.source, edge.source), target=merged.get(edge.target, edge.target))
+        ends = (moved.type, moved.source, moved.target, _properties_key(moved.properties))
+        if moved == edge or ends not in seen:
+            edges.append(moved)
+        seen.add(ends)
+    left = GraphState(nodes=tuple(node for node in state.nodes if node.id not in merged), edges=tuple(edges))
+    removed = tuple(node for node in state.nodes if node.id in merged)
+    return NoiseRemoval(after=state_rows(left).state(), removed=removed, merged=merged)

@@ -107,7 +107,7 @@ def test_a_small_graph_stands_whole_in_a_prompt_and_of_a_large_one_counts_and_ex
 
 WRONG: dict[str, Any] = {
     **dict.fromkeys(("max_iterations", "num_next_steps_decision", "max_final_solution_parsing"), 0),
-    "retrieve": "guess",
+    **dict.fromkeys(("retrieve", "next_step", "noise"), "guess"),
     **dict.fromkeys(("max_seconds", "max_answer_tokens"), 0),
     "tools": 10,
 }

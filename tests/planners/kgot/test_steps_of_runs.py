@@ -1,4 +1,4 @@
-"""What a run does at each step, by a model behind HTTP: votes, tools, calls, writes, tables, queries, computations, final answers."""
+"""What a run does at each step, by a model behind HTTP: votes, tools, calls, writes, tables, noise, queries, computations, final answers."""
 
 import json
 from pathlib import Path
@@ -14,12 +14,14 @@ from planners.kgot.kgot_task import (
     Decided,
     Dropped,
     GraphChanged,
+    NoiseRemoved,
     Parsed,
     Queried,
+    Retrieve,
     Written,
 )
 from planners.stores.memory_graph import MemoryGraph
-from planners.stores.property_graph import MergeNode, NodeRef
+from planners.stores.property_graph import MergeNode, NodeRef, ReplaceGraph
 from tests.planners.kgot.run_fakes import (
     INSERT,
     FakeFinder,
@@ -123,6 +125,17 @@ async def test_a_model_that_never_keeps_the_form_is_given_up_after_the_first_dec
     assert "it is not one JSON object" in fault and "--- data" in fault
 
 
+async def test_a_judge_chooses_among_the_votes() -> None:
+    graph = FakeTextGraph(queries=BOOKS)
+    votes, chosen = (
+        by_seed(retrieve("BAD"), INSERT, retrieve("GOOD")),
+        {"num_next_steps_decision": 3, "next_step": "judge"},
+    )
+    ran, server = await run(graph, next_step=votes, judge=[{"best": 3}], options=chosen)
+    assert ran.of(Decided)[0].judged == Retrieve(query="GOOD") and graph.queried == ["GOOD"]
+    assert "1. RETRIEVE: BAD\n2. INSERT: her books are missing\n3. RETRIEVE: GOOD" in server.prompts("judge")[0]
+
+
 async def test_the_files_of_a_task_stand_in_the_deciding_prompt() -> None:
     _, server = await run(options={"files": [Path("orders.csv")]})
     system, user = (message["content"] for message in server.of("next_step")[0]["messages"])
@@ -210,6 +223,27 @@ async def test_a_large_table_is_loaded_whole_and_a_prompt_has_its_columns_and_co
     prompt = server.prompts("next_step")[1]
     assert f"- 500 nodes {label}: Order_No (500 values), customer (2 values: " in prompt and len(prompt) < 13_000
     assert all(customer in prompt for customer in ("Lumière", "O'Hara"))
+
+
+NOISY = written(
+    *(node("Author", name="Ann Reed"), node("Author", name="ann  reed"), BOOK),
+    edges=[
+        {"type": "WROTE", "from": end("Author", name="Ann Reed"), "to": end("Book", title="Tides"), "properties": {}}
+    ],
+)
+LEFT = {"keep": ["Author", "Author", "Book"], "duplicates": ["Author", "Book"]}
+
+
+@pytest.mark.parametrize("noise", LEFT)
+async def test_noise_goes_by_setting_and_what_was_told_takes_it_back(noise: str) -> None:
+    ran, _ = await run(write_graph=[NOISY], options={"noise": noise})
+    states = [each.state for each in ran.of(GraphChanged)]
+    assert [node.label for node in ran.run.state.nodes] == LEFT[noise]
+    assert [len(state.nodes) for state in states] == [0, 3, 2][: 2 + len(ran.of(NoiseRemoved))]
+    for state in states:
+        again = MemoryGraph()
+        await again.apply([ReplaceGraph(state=state)])
+        assert await again.state() == state
 
 
 # Asking the graph

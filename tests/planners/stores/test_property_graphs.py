@@ -10,14 +10,17 @@ from ontology.errors import InvalidArgumentError, StatementError
 from planners.stores import open_graph
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import (
-    ClearGraph,
+    EdgeRow,
     InsertNode,
     MergeEdge,
     MergeNode,
     NodeRef,
+    NodeRow,
     Operation,
     PropertyGraph,
+    PropertyRows,
     QueryLimits,
+    ReplaceGraph,
 )
 from tests.planners.stores.conftest import Driven
 from tests.planners.stores.graph_operations import OPERATIONS, PlainGraph
@@ -94,7 +97,7 @@ async def test_one_fault_undoes_all_operations(graph: PropertyGraph, operation: 
     await graph.apply(LIBRARY)
     before = await graph.state()
     with pytest.raises(StatementError):
-        await graph.apply([InsertNode(label="Thing", properties={"name": "gone"}), ClearGraph(), operation])
+        await graph.apply([InsertNode(label="Thing", properties={"name": "gone"}), ReplaceGraph(), operation])
     assert await graph.state() == before
     assert sorted((await graph.query(_text(graph, "all names"))).rows) == [("Ann Ott",)]
 
@@ -144,6 +147,16 @@ async def test_queries_neither_write_nor_leave_the_graph(graph: PropertyGraph, n
     assert await graph.state() == before
 
 
+async def test_a_state_replaces_the_graph(graph: PropertyGraph) -> None:
+    await graph.apply(LIBRARY)
+    edges = {at: EdgeRow("R", *ends, {}) for at, ends in enumerate([(0, 1), (2, 2)])}
+    twins = PropertyRows(nodes={at: NodeRow("Twin", {}) for at in range(4)}, edges=edges).state()
+    await graph.apply([ReplaceGraph(state=twins)])
+    assert await graph.state() == twins
+    await graph.apply([ReplaceGraph()])
+    assert not (await graph.state()).nodes
+
+
 _BATCHES = st.lists(st.lists(OPERATIONS, max_size=6), min_size=1, max_size=4)
 _CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
@@ -153,14 +166,16 @@ _CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 def test_any_operations_do_what_the_oracle_says(driven: Driven, batches: list[list[Operation]]) -> None:
     graph, run = driven
     plain = PlainGraph()
-    run(graph.apply([ClearGraph()]))
+    run(graph.apply([ReplaceGraph()]))
     for batch in batches:
         run(graph.apply(batch))
         for operation in batch:
             plain.apply(operation)
         state = run(graph.state())
         assert contents(state) == contents(plain.state())
-    assert contents(run(MemoryGraph(state=state).state())) == contents(plain.state())
+    memory = MemoryGraph(state=state)  # and through another store nothing is lost
+    run(graph.apply([ReplaceGraph(state=run(memory.state()))]))
+    assert contents(run(graph.state())) == contents(plain.state())
 
 
 @pytest.mark.parametrize("address", ["", "oracle", "neo4j", "memory:x", "ladybug:x", "rdf:http://127.0.0.1:9"])

@@ -168,7 +168,7 @@ BAD: list[tuple[list[str], int, str]] = [
     (["  ", *MODEL], 2, "there is no task"),
     (["q", "--replay"], 2, "it needs --journal"),
     (["q", *MODEL, "--retrieve", "x"], 2, "'x' is not known"),
-    (["q", *MODEL, "--noise", "keep"], 2, "merges nodes by label and key"),
+    (["q", *MODEL, "--noise", "x"], 2, "'x' is not known"),
     (["q", *MODEL, "--graph", "mysql"], 2, "no graph store"),
     (["q", *MODEL, "--graph=ladybug:x"], 2, "stands in memory"),
     (["--tasks", "TASKS", "--graph", "ladybug"], 2, "stands in memory"),

@@ -13,7 +13,7 @@ for extra in llm mcp aws ladybug personal neo4j rdf files sandbox web rest ray t
   uv pip compile pyproject.toml --extra build --extra "$extra" -c requirements/default.txt "${options[@]}" -o "requirements/$extra.txt"
 done
 uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra ladybug --extra personal --extra neo4j --extra rdf --extra files --extra sandbox --extra web --extra rest \
-  --extra ray --extra langchain --extra llamaindex --extra openai-agents --extra pydantic-ai --extra fastmcp --extra haystack \
+  --extra ray --extra langchain --extra llamaindex --extra openai-agents --extra pydantic-ai --extra haystack \
   --group dev -c requirements/default.txt "${options[@]}" \
   --no-emit-package rfc3987-syntax --no-emit-package lark -o requirements/dev.txt # jsonschema without the format iri: 3 s less at its import
 uv pip compile pyproject.toml --extra build --group docs -c requirements/dev.txt "${options[@]}" -o requirements/docs.txt

@@ -27,7 +27,7 @@ def test_the_client_is_found_beside_a_folder_that_is_called_like_the_package(tmp
 
 
 _EXTRAS = (
-    "agents anthropic bs4 botocore fastmcp haystack icalendar ladybug langchain_core langgraph llama_index markitdown"
+    "agents anthropic bs4 botocore haystack icalendar ladybug langchain_core langgraph llama_index markitdown"
     " mcp neo4j openai opentelemetry pydantic_ai pyoxigraph rapidocr ray sentence_transformers starlette torch transformers"
     " uvicorn vobject"
 )

@@ -14,7 +14,6 @@ def test_every_requirement_file_is_locked_with_hashes() -> None:
         "llamaindex",
         "openai-agents",
         "pydantic-ai",
-        "fastmcp",
         "haystack",
     }  # not installed alone
     extras = {*PROJECT["project"]["optional-dependencies"], "default", *PROJECT["dependency-groups"]} - {"build"}

@@ -18,20 +18,17 @@ from typing import Any, NamedTuple
 from egotools import Tool
 from egotools.calling.input_arguments import kinds, properties_of
 from ontology.errors import ToolCallError
-from ontology.names import canonical_name, noun_lemma, words
+from ontology.names import noun_lemma, words
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 _ROOT, _ITEMS = "result", "[]"
 _ABSENT = object()  # the value of a member that is not there
-_LIMITS = (("limit",), ("page", "size"), ("max", "results"), ("per", "page"), ("top",), ("maximum", "results"))
-_TOTALS = (("total",), ("total", "count"), ("count",), ("total", "results"), ("total", "items"), ("total", "size"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What a tool shall do."""
 
-    nouns: tuple[str, ...]  # names of the type of entity that it gives
     gives: str  # path of the identifiers in the output
     # the input that gets identifiers, empty where none go in; of an interval two, ``from,to``, one of them may be empty
     takes: str = ""
@@ -60,12 +57,10 @@ class Misfit(NamedTuple):
 
 
 class Paging(NamedTuple):
-    """The inputs for a page and for the most rows of an answer, the paths of the next page and of the number of all rows; or empty."""
+    """The input for a page, and the path of the next page in an answer; or empty."""
 
     page: str = ""
     next_page: str = ""
-    limit: str = ""
-    total: str = ""
 
 
 def bind(tool: Tool, wanted: Wanted) -> Binding | Misfit:
@@ -102,29 +97,14 @@ def bind(tool: Tool, wanted: Wanted) -> Binding | Misfit:
     )
 
 
-def bind_count(tool: Tool, wanted: Wanted) -> Binding | Misfit:
-    """Return how a tool counts the entities of a type that meet conditions on their fields, or why it does not."""
-    named, nouns = words(tool.name), {canonical_name(each) for each in wanted.nouns}
-    if "count" not in named or not any(canonical_name(each) in nouns for each in named):
-        return Misfit(f"{tool.id} does not count {wanted.nouns[0]} by its name")
-    found = [each.name for each in tool.returns if each.type in ("integer", "number") and _ITEMS not in each.name]
-    if len(found) != 1:
-        return Misfit(f"{tool.id} gives {len(found)} numbers instead of one")
-    fields = _fields(properties_of(tool.input_schema, tool.input_schema), wanted)
-    return Binding(takes="", is_list=False, gives=found[0], fields=fields, reason=f"{tool.id} counts them")
-
-
 def paging_of(tool: Tool) -> Paging:
     """Return how a tool gives long answers in parts: ``page_token`` and ``next_page_token``, ``offset`` and ``next_offset``, …"""
     inputs = {tuple(words(each.name)): each.name for each in tool.parameters if "." not in each.name}
-    page = next_page = total = ""
     for each in tool.returns:
         leaf = () if _ITEMS in each.name else tuple(words(path_steps(each.name)[-1]))
         if leaf[:1] == ("next",) and leaf[1:] in inputs:
-            page, next_page = inputs[leaf[1:]], each.name
-        elif leaf in _TOTALS and each.type in ("integer", "number") and not total:
-            total = each.name
-    return Paging(page, next_page, next((inputs[name] for name in _LIMITS if name in inputs), ""), total)
+            return Paging(inputs[leaf[1:]], each.name)
+    return Paging()
 
 
 def _named(inputs: Mapping[str, Any], name: str) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection
-from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from dataclasses import dataclass
 from typing import Protocol
 
 from egotools import AsyncClient, NotFoundError, RankedTool, Tool
@@ -63,27 +61,3 @@ class ToolFinder:
 
         tools = await asyncio.gather(*map(found, answer.tools))
         return FoundTools(request=request, tools=tuple(filter(None, tools)), snapshot_id=answer.snapshot_id)
-
-
-class JoinedFinder:
-    """Asks two finders, and takes their tools in turns, those of the first first: scores of two catalogues cannot be compared.
-
-    :param most: tools of an answer.
-    :param reserved: ids of tools of the second: another one of such an id in the first is left out.
-    """
-
-    def __init__(self, first: Finder, second: Finder, *, most: int, reserved: Collection[str] = ()) -> None:
-        self._first, self._second, self._most, self._reserved = first, second, most, frozenset(reserved)
-
-    async def find(self, request: str) -> FoundTools:
-        """See :class:`Finder`."""
-        first, second = await asyncio.gather(self._first.find(request), self._second.find(request))
-        allowed = (each for each in first.tools if each.tool.id not in self._reserved)
-        found: dict[str, FoundTool] = {}
-        for each in filter(None, chain.from_iterable(zip_longest(allowed, second.tools))):
-            found.setdefault(each.tool.id, each)
-        return FoundTools(
-            request=request,
-            tools=tuple(replace(each, rank=rank) for rank, each in enumerate([*found.values()][: self._most], 1)),
-            snapshot_id=f"{first.snapshot_id}+{second.snapshot_id}",
-        )

@@ -5,9 +5,8 @@ after all else, the one farthest from the return variable first, those at one di
 the one before it left. A filter that no lookup of its type takes, and numbers, booleans and dates, are checked on the field that the
 candidates carry, which needs no call.
 
-Candidates are known without a call (the user, an interval), found by filters, or reached along an edge from other candidates. What fetches
-the fewest rows, estimated from the tools' counts, is done next, and with it whatever would not fetch fewer rows from its result. A failed
-call does not end the run. What could not be applied is in ``missing``; the answer is exact for the graph without it.
+Candidates are known without a call (the user, an interval), found by filters, or reached along an edge from other candidates. What is likely
+to fetch the fewest rows is done next, and with it whatever would not fetch fewer rows from its result. A failed call does not end the run. What could not be applied is in ``missing``; the answer is exact for the graph without it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import chain, combinations, product
-from math import inf
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -49,10 +47,10 @@ ResolveDate: TypeAlias = Callable[[FilterConstraint], tuple[date | None, date | 
 _MOST_STEPS = 5_000_000  # of the search for complete answers: candidates looked at, about 1,000,000 a second
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SHOWN, _MOST_CHARS = 50, 500  # entities of a candidate set that its event carries, and characters of a field
-_UNKNOWN_SIZE = 1_000.0  # entities of a type that nobody counts
-_UNKNOWN_SHARE = 0.1  # of them that meet filters that nobody counts
+# Rows that a lookup by filters, and an edge from the user, are taken to give
+_FILTERED, _OF_USER = 100.0, 1_000.0
+_OPEN_DAYS = 500.0  # of an interval with an open end
 _MOST_LISTED = 5_000  # entities of a type, among which names like one that nobody has are looked for
-_DAYS = 1_000.0  # days that data are spread over, about three years
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +160,14 @@ async def answer_graph(
 async def _near_names(
     graph: QueryGraph, domain: Domain, resolver: Resolver, calls: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """The names that are like one that found nothing, where its type has few enough entities to be listed."""
+    """The names that are like one that found nothing, among the first entities of its type."""
     silent = {call["what"] for call in calls if call["kind"] == "find" and not call["rows"] and not call["error"]}
     for each in graph.filters:
         kind = graph.vars[each.var]
         named = each.op == "=" and domain.types[kind].fields[each.field].kind == "text"
         if named and words_of(each.model_copy(update={"var": kind})) in silent:
             try:
-                count = await resolver.count(kind, ())
-                entities = await resolver.find(kind, ()) if count is not None and count <= _MOST_LISTED else ()
+                entities = await resolver.find(kind, (), most=_MOST_LISTED)
             except EgotoolsError:
                 continue
             names = {folded(str(one)): str(one) for entity in entities if (one := entity.fields.get(each.field))}
@@ -309,7 +306,6 @@ class _Walk:
         self._filtered = [var for var in self._entities_vars() if self.filters(var)]
         self._failed: dict[_Task, EgotoolsError] = {}
         self._known: dict[str, dict[str, Entity]] = {}
-        self._counts: dict[tuple[str, tuple[FilterConstraint, ...]], int | None] = {}
         self._listed: list[str] = []
 
     @property
@@ -357,14 +353,6 @@ class _Walk:
         if self.root in self.lost:
             self._account()
             return
-        kinds, bound = self._entities_vars(), [*self._filtered, *self.fixed]
-        if len(bound or kinds) > 1 or len(self._edges) >= len(
-            self.graph.vars
-        ):  # counts are asked for where there is a choice
-            several = {(self.graph.vars[var], filters) for var in kinds for filters in ((), self.filters(var))}
-            asked = sorted((each for each in several if not any(one.others for one in each[1])), key=repr)
-            counts = await together([self._calls.count(*each) for each in asked])
-            self._counts = dict(zip(asked, counts, strict=True))
         for var, ids in self.fixed.items():
             self._observe({"event": "VariableEntered", "var": var, "kind": self.graph.vars[var]})
             self._narrow(var, ids)
@@ -395,63 +383,37 @@ class _Walk:
         tasks = [task for task in [*finds, *ways] if task not in self._failed]
         if not tasks:
             return self._listing()
-        rows: dict[_Task, float] = {}
-        for task in tasks:
-            size = (
-                self._bound_size(task.start)
-                if task.start in self.fixed or not task.edge
-                else len(self.sets[task.start])
-            )
-            rows[task] = self._step_rows(task.start, task.end, size) if task.edge else size
-        best = min(tasks, key=rows.__getitem__)
+        tasks.sort(key=self._rows)
+        best, *others = tasks
         chosen = {best.edge or best: best}
-        for task in tasks:
-            beside = (task.edge or task) not in chosen and (task.start != best.end or task.edge is None)
-            if beside and rows[task] <= self._later(task, best, rows[best]):
+        for task in others:
+            if task.edge is None:  # a lookup is made where nobody else can apply its filters
+                at_once = not self._may_check(task.end)
+            else:
+                at_once = self._rows(task) <= self._rows(best) * (1 if task.end == best.end else 2)
+                at_once = at_once and task.start != best.end and task.edge not in chosen
+            if at_once:
                 chosen[task.edge or task] = task
         return list(chosen.values())
 
     def _listing(self) -> list[_Task]:
-        """Where nothing is bound, the type with the fewest entities is listed; where nothing led to the return variable, its type."""
+        """Where nothing is bound, a type is listed; where nothing led to the return variable, its type."""
         kinds = [var for var in self._entities_vars() if var not in self.lost]
-        var = self.root if self.sets or self._listed else min(kinds, key=self._bound_size, default="")
-        var = self.root if var in self._listed else var
+        var = self.root if self.sets or self._listed else next(iter(kinds), "")
         if var not in kinds or var in self.sets or var in self._listed:
             return []
         self._listed.append(var)
         return [_Task(None, var, var)]
 
-    def _later(self, task: _Task, best: _Task, rows: float) -> float:
-        """The rows that would do instead of a task once the best one is done: of its edge, from the other end."""
+    def _rows(self, task: _Task) -> float:
+        """The rows that a task is likely to fetch: of an edge one for each source, for each day of an interval."""
         if task.edge is None:
-            return inf if self._bound_size(task.end) <= 2 * rows and not self._may_check(task.end) else -1.0
-        sizes = [float(len(self.sets[task.end]))] if task.end in self.sets else []
-        sizes += [min(rows, self._type_size(task.end))] if task.end == best.end else []
-        return self._step_rows(task.end, task.start, min(sizes)) if sizes else 2 * rows
-
-    def _step_rows(self, start: str, end: str, sources: float) -> float:
-        """Rows of a step along an edge: as many for each source as there are entities of the one type for each of the other."""
-        if self.type_of(end).kind == "date":
-            return sources
-        ratio = self._type_size(end) / max(1.0, self._type_size(start))
-        return sources * (ratio if self.type_of(start).kind == "date" else max(1.0, ratio))
-
-    def _type_size(self, var: str) -> float:
-        """How many entities the type of a variable has."""
-        kind = self.type_of(var).kind
-        if kind != "entity":
-            return 1.0 if kind == "self" else _DAYS
-        count = self._counts.get((self.graph.vars[var], ()))
-        return _UNKNOWN_SIZE if count is None else float(count)
-
-    def _bound_size(self, var: str) -> float:
-        """How many entities a variable has by what binds it: all of its type where nothing does; of an interval its days."""
-        if var in self.fixed:
-            intervals = map(read_interval, self.fixed[var] if self.type_of(var).kind == "date" else ())
-            return sum((each and each.days()) or _DAYS / 2 for each in intervals) or 1.0
-        filters = self.filters(var)
-        count = self._counts.get((self.graph.vars[var], filters))
-        return self._type_size(var) * (_UNKNOWN_SHARE if filters else 1) if count is None else float(count)
+            return _FILTERED
+        kind = self.type_of(task.start).kind
+        if kind == "date" and task.start in self.fixed:
+            intervals = map(read_interval, self.fixed[task.start])
+            return sum((each and each.days()) or _OPEN_DAYS for each in intervals)
+        return _OF_USER if kind == "self" else float(len(self.sets[task.start]))
 
     # Doing it.
 

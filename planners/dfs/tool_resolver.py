@@ -24,7 +24,6 @@ from planners.calls.bindings import (
     Wanted,
     answer_rows,
     bind,
-    bind_count,
     paging_of,
     path_steps,
     value_at,
@@ -137,31 +136,13 @@ class ToolResolver:
             pairs = [(origin, Entity(day_of(found.id), found.fields)) for origin, found in pairs]
         return [(asked[origin], found) for origin, found in pairs]
 
-    async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
+    async def find(
+        self, kind: str, filters: Sequence[FilterConstraint], *, most: int | None = None
+    ) -> Sequence[Entity]:
         """See :class:`planners.dfs.resolver.Resolver`."""
         if self._domain.types[kind].kind == "self":
             return [await self._self()]
-        return await self._first(await self.choice(kind), lambda candidate: self._find(candidate, filters))
-
-    async def count(self, kind: str, filters: Sequence[FilterConstraint]) -> int | None:
-        """See :class:`planners.dfs.resolver.Resolver`. A tool that counts is asked, else one whose answer says how many there are."""
-        declared = self._domain.types[kind]
-        if declared.kind != "entity" or declared.lookup is None:
-            return None
-        fits = partial(bind_count, wanted=self._wanted(kind, declared.lookup))
-        request = f"count how many {declared.several(kind)} there are"
-        counting = await self._chosen(f"number of {kind}", request, fits)
-        for candidate in (*counting.candidates, *(await self.choice(kind)).candidates):
-            try:
-                number = await self._count(candidate, filters)
-            except ClientError as error:
-                _raise_run_limit(error)
-            except ToolCallError:
-                pass  # another one may know it
-            else:
-                if number is not None:
-                    return number
-        return None
+        return await self._first(await self.choice(kind), lambda candidate: self._find(candidate, filters, most))
 
     def _lookup(self, step: Step | str) -> Lookup | None:
         """How the domain finds the entities of a type, or resolves an edge in one direction."""
@@ -177,17 +158,15 @@ class ToolResolver:
         """What a tool must do for a step, or to find the entities of a type."""
         gives, every, takes = lookup.gives, lookup.every, lookup.takes
         kind = self._domain.types[step if isinstance(step, str) else step.target]
-        name = step if isinstance(step, str) else step.target
-        nouns = (name, *(word for word in kind.words if not word.startswith("to ")))
         if isinstance(step, str):  # then ``takes`` is the input of their identifier
             plain = {name: "" for name, each in kind.fields.items() if each.kind != "ordinal"}
             fields = plain | ({"id": takes} if takes else {}) | dict(lookup.fields)
-            return Wanted(nouns=nouns, gives=gives, fields=fields, every=every)
+            return Wanted(gives=gives, fields=fields, every=every)
         if (
             self._domain.types[step.source].kind == "date" and {"start", "end"} & lookup.fields.keys()
         ):  # two ends of a range
             takes = f"{lookup.fields.get('start', '')},{lookup.fields.get('end', '')}"
-        return Wanted(nouns=nouns, takes=takes, gives=gives, every=every)
+        return Wanted(takes=takes, gives=gives, every=every)
 
     async def _chosen(self, purpose: str, request: str, fits: _Fits) -> Choice:
         async with self._locks[purpose]:  # whoever comes first asks; when cancelled, the next one asks itself
@@ -258,7 +237,9 @@ class ToolResolver:
             asked = [({binding.takes: values[at : at + size]}, dict.fromkeys(sources[at : at + size])) for at in starts]
         return await self._pairs(candidate, asked, source.identifier)
 
-    async def _find(self, candidate: Candidate, filters: Sequence[FilterConstraint]) -> list[Entity]:
+    async def _find(
+        self, candidate: Candidate, filters: Sequence[FilterConstraint], most: int | None = None
+    ) -> list[Entity]:
         """Return the entities of a type that meet the filters. A filter whose input bears the name of its field is the
         tool's to apply. The others are checked on what the entities carry, also where an input of another name
         (``query``) has taken them."""
@@ -266,7 +247,7 @@ class ToolResolver:
         fields = candidate.binding.fields
         loose = [f for f in filters if f in others or not set(words(f.field)) <= set(words(_input_of(f, fields)))]
         found: dict[str, Entity] = {}
-        for row in await self._rows(candidate, arguments):
+        for row in await self._rows(candidate, arguments, most):
             carried = {"id": row.id, **row.fields} if loose else {}
             unknown = next((each.field for each in others if carried.get(each.field) is None), "")
             if unknown:
@@ -275,17 +256,6 @@ class ToolResolver:
             if all(holds(carried[each.field], each) for each in loose if carried.get(each.field) is not None):
                 found.setdefault(row.id, Entity(row.id, row.fields))
         return list(found.values())
-
-    async def _count(self, candidate: Candidate, filters: Sequence[FilterConstraint]) -> int | None:
-        """Return the number that the tool says, or None where it says none, or not for these filters."""
-        arguments, others = _filter_arguments(candidate, filters)
-        paging = paging_of(candidate.tool)
-        path = paging.total or candidate.binding.gives
-        if others or "[]" in path or not path:
-            return None
-        answer = await self._called(candidate, {**arguments, paging.limit: 1} if paging.limit else arguments)
-        number = answer if path == "result" and not isinstance(answer, Mapping) else value_at(answer, path)
-        return number if isinstance(number, int) and not isinstance(number, bool) else None
 
     async def _pairs(
         self, candidate: Candidate, asked: Sequence[_Asked], own_field: str = ""
@@ -326,8 +296,10 @@ class ToolResolver:
             raise ToolCallError("it only gives back the identifiers that it was given", subject=candidate.tool.id)
         return [(origin, entity) for (origin, _), entity in pairs.items()]
 
-    async def _rows(self, candidate: Candidate, arguments: Mapping[str, Any]) -> list[AnswerRow]:
-        """Call a tool and return the rows of its answer, those of the following pages too."""
+    async def _rows(
+        self, candidate: Candidate, arguments: Mapping[str, Any], most: int | None = None
+    ) -> list[AnswerRow]:
+        """Call a tool and return the rows of its answer, those of the following pages too, until there are ``most``."""
         binding, paging, subject = candidate.binding, paging_of(candidate.tool), candidate.tool.id
         rows: list[AnswerRow] = []
         page: Any = None
@@ -338,7 +310,7 @@ class ToolResolver:
                 raise error if page is None else ToolCallError(error.problem, subject=subject) from None
             rows += answer_rows(answer, binding.gives, source=binding.source, subject=subject)
             following = value_at(answer, paging.next_page) if paging.page else None
-            if following in (None, "", page):
+            if following in (None, "", page) or (most is not None and len(rows) >= most):
                 return rows
             page = following
         raise ToolCallError(f"the answer has more than {_MOST_PAGES:,} pages", subject=subject)

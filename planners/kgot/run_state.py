@@ -35,9 +35,6 @@ U = TypeVar("U")
 
 _VALUE_CHARS = 2_000  # of one value in a prompt: a page of text
 _PROBLEM_CHARS = 1_000  # of a step that is left out, in its event
-_SILENT_DECISIONS = 2  # in a row: one decision may fall into a short outage
-# A wrong key, a key without the right, a wrong address or model; the words are those of the client of the endpoint
-_REFUSED = re.compile(r"\bHTTP (401|403|404)\b")
 _SHOWN = (50, 20, 8, 3, 1)  # nodes of a label, and edges of a type, in the text of a large graph
 _FEW_VALUES, _LISTED_CHARS = 10, 300  # of a property, which are listed
 _LEAST_ROWS = 51  # of a table: fewer rows a model writes itself, in one answer
@@ -82,7 +79,6 @@ class RunState:
     vote_fault: str = ""
     fault: ModelError | None = None
     is_silent: bool = False
-    _silent_decisions: int = 0
     _has_voted: bool = False
 
     def view(self) -> TaskView:
@@ -108,21 +104,14 @@ class RunState:
 
     def take_votes(self, faults: Sequence[Exception | None]) -> None:
         """Take the faults of the votes of a decision, None for one that was given, and note whether the run ends. It
-        does when all votes were refused for what no further attempt mends (a key, an address, the name of a model),
-        when all votes of two decisions in a row failed, or when all votes of a model that never gave one were in a form
-        that cannot be used."""
+        does when no vote of a decision was answered, each tried several times, or when all votes of a model that never
+        gave one were in a form that cannot be used."""
         self.vote_fault = next((error_text(each) for each in faults if each is not None), "")
         self._has_voted |= None in faults
         failed = [each for each in faults if isinstance(each, ModelError)]
         unreached = [each for each in failed if not isinstance(each, UnusableStepError)]
         self.fault = None
-        if len(unreached) == len(faults):
-            self.fault, self._silent_decisions = unreached[0], self._silent_decisions + 1
-            refused = all(_REFUSED.search(each.problem) for each in unreached)
-            self.is_silent = refused or self._silent_decisions >= _SILENT_DECISIONS
-            return
-        self._silent_decisions = 0
-        if len(failed) == len(faults) and not unreached and not self._has_voted:
+        if len(unreached) == len(faults) or (len(failed) == len(faults) and not unreached and not self._has_voted):
             self.fault, self.is_silent = failed[0], True
 
     async def read_graph(self) -> None:

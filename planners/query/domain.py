@@ -68,7 +68,6 @@ class EntityType(_Form):
 
     :param variable: the stem of the names of its variables.
     :param words: nouns by which a request names it, singular, and verbs that imply one (``to meet``: an event).
-    :param plural: of its first noun, where that does not end in -s, -es or -ies.
     :param kind: ``self``: the one user who asks; ``date``: a range of days, never looked up; else ``entity``.
     :param identifier: field of an entity that names it for good.
     :param order: field by which ordinals sort, ascending.
@@ -77,21 +76,11 @@ class EntityType(_Form):
     variable: _Name
     description: str = ""
     words: tuple[str, ...] = ()
-    plural: str = ""
     kind: Literal["entity", "self", "date"] = "entity"
     identifier: str = "id"
     order: str = ""
     fields: Mapping[_Name, FieldType] = Field(default_factory=dict)
     lookup: Lookup | None = None
-
-    def several(self, name: str) -> str:
-        """What to call several entities of the type: the plural of its first noun, else of its name."""
-        noun = next((word for word in self.words if not word.startswith("to ")), name)
-        if self.plural:
-            return self.plural
-        if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-            return f"{noun[:-1]}ies"
-        return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 
 class EdgeType(_Form):

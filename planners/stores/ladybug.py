@@ -26,7 +26,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ontology.errors import DocumentError, MissingExtraError, StatementError, StorageError
 from planners.stores import graph_schema as schemas
@@ -35,7 +35,6 @@ from planners.stores.graph_schema import CypherDialect, GraphSchema, read_rows_o
 from planners.stores.property_graph import QueryLimits, QueryRows, Value
 from planners.stores.statements import quoted_name, quoted_text
 
-V = TypeVar("V")
 _LIMITS = QueryLimits()
 _PROCESSES = 4  # at once: as many as the agent runs invocations at the same time; each takes at most 1 GiB of buffers
 _BUFFER_BYTES = 1 << 30  # memory of pages at most, taken as it is used: the default is most of the memory there is
@@ -44,11 +43,6 @@ _DATABASE_BYTES = 1 << 36
 _OWN_S = 60.0  # seconds for a request that runs no query of a caller; a part of an answer takes under a second
 # Seconds that a query may go on after its limit, until its process is ended: the engine looks at its clock now and then
 _GRACE_S = 3.0
-# A parameter; or what may have a dollar inside and is none: texts, quoted names, comments
-_PARAMETER = re.compile(
-    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*` | //[^\n]* | /\*.*?\*/ | \$(?P<name>\w+)""",
-    re.DOTALL | re.VERBOSE,
-)
 # Patterns of the names of Ladybug's types; others (maps, blobs) have no operator
 _TYPES: Sequence[tuple[str, schemas.PropertyType]] = (
     (r".*\]", "list"),
@@ -64,16 +58,6 @@ def check_ladybug(feature: str) -> None:
     """Check that the package is there; raises MissingExtraError when it is not."""
     if importlib.util.find_spec("ladybug") is None:
         raise MissingExtraError(feature, extra="ladybug")
-
-
-def with_whole_numbers(text: str, parameters: Mapping[str, V]) -> tuple[str, dict[str, V]]:
-    """Return a statement with its whole numbers in it, and the other parameters. Ladybug 0.22 skips parts of a table
-    whose range a condition rules out, but only where the condition compares with a number that stands in the statement:
-    with a parameter it reads the whole table, three times as long on 42,000 nodes. A whole number that is not negative
-    is digits alone. All other values stay bound."""
-    numbers = {name: str(value) for name, value in parameters.items() if type(value) is int and value in range(2**63)}
-    written = _PARAMETER.sub(lambda found: numbers.get(found["name"] or "", found[0]), text) if numbers else text
-    return written, {name: value for name, value in parameters.items() if name not in numbers}
 
 
 @contextlib.asynccontextmanager
@@ -126,8 +110,8 @@ class LadybugReader:
         self, text: str, parameters: Mapping[str, Value | None] | None = None, limits: QueryLimits = _LIMITS
     ) -> QueryRows:
         """Run a query. At most four are open at once; more wait."""
-        written, bound = with_whole_numbers(text, parameters or {})
-        request = {"do": "query", "text": written, "parameters": bound, "most": limits.rows, "seconds": limits.seconds}
+        asked = {"do": "query", "text": text, "parameters": dict(parameters or {})}
+        request = {**asked, "most": limits.rows, "seconds": limits.seconds}
         async with self._slots:
             process = await self._take()
             try:

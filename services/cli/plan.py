@@ -357,8 +357,8 @@ def show_walk(walked: Walked) -> None:
 
 
 def _show_answer(graph: QueryGraph, found: Mapping[str, Any]) -> None:
-    names = ("kind", "what", "sources", "rows", "count", "ms", "error")
-    table("Calls", names, [["" if each[name] is None else each[name] for name in names] for each in found["calls"]])
+    names = ("kind", "what", "sources", "rows", "ms", "error")
+    table("Calls", names, [[each[name] for name in names] for each in found["calls"]])
     answer = found["answer"]
     if found["count"] is None:
         say("[bold]No answer[/]")

@@ -74,7 +74,6 @@ class Catalogue:
     store: Path | None = None  # of the tools; None and no server: the integrated tools alone
     server: str = ""  # address of a running one
     allowed_models: tuple[str, ...] = ()
-    cache: Path | None = None  # folder for the store of the integrated tools; the user's cache where None
 
 
 def solve(
@@ -94,9 +93,6 @@ def solve(
     out: Annotated[Path | None, Rare("--out", "-o", file_okay=False, help="With --tasks: folder of results.")] = None,
     workers: Annotated[int, Rare(min=1, max=256, help="With --tasks: tasks that are solved at once.")] = 1,
     on: On = "local",
-    tools_cache: Annotated[
-        Path | None, Rare("--tools-cache", file_okay=False, help="Cache of integrated tools.")
-    ] = None,
     allowed_models: AllowedModels = (),
     as_json: Json = False,
 ) -> None:
@@ -113,7 +109,7 @@ def solve(
         if given and tasks is None:
             raise InvalidArgumentError("it needs --tasks", subject=option, remedy="Give --tasks too")
     plan.require_model()
-    catalogue = Catalogue(store=store, server=server, allowed_models=allowed_models, cache=tools_cache)
+    catalogue = Catalogue(store=store, server=server, allowed_models=allowed_models)
     access = calling.access(yes=yes)
     if tasks is not None:
         if out is None:
@@ -152,16 +148,12 @@ async def _solved(
 
 @contextlib.asynccontextmanager
 async def _opened_tools(catalogue: Catalogue, access: ToolAccess, ask: Ask) -> AsyncIterator[SolveTools]:
-    """Open the catalogues, and close them at the end."""
-    from services.jobs.cached_store import integrated_store
-
-    async with tools_client("", integrated_store(catalogue.cache)) as own:
-        if not catalogue.server and catalogue.store is None:
-            yield SolveTools(client=own, own=None, access=access, ask=ask)
-            return
-        store = catalogue.store or Path()
-        async with tools_client(catalogue.server, store, catalogue.allowed_models) as given:
-            yield SolveTools(client=given, own=own, access=access, ask=ask)
+    """Open the catalogue where one is named, and close it at the end."""
+    if not catalogue.server and catalogue.store is None:
+        yield SolveTools(client=None, access=access, ask=ask)
+        return
+    async with tools_client(catalogue.server, catalogue.store or Path(), catalogue.allowed_models) as client:
+        yield SolveTools(client=client, access=access, ask=ask)
 
 
 def _replayed(path: Path, observe: _Observe) -> _Ended:

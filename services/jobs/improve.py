@@ -175,7 +175,12 @@ def _forget(plan: LearningPlan, replaces: str) -> Improvement:
     outcome = "Nothing was published: the snapshot has no learned part."
     if before.manifest.learned is not None:
         published = publish_version(
-            before, plan.store, ranking=before.manifest.ranking, learned=None, replaces=replaces, signing_key=plan.signing_key
+            before,
+            plan.store,
+            ranking=before.manifest.ranking,
+            learned=None,
+            replaces=replaces,
+            signing_key=plan.signing_key,
         )
         _published(before, plan.store, published)
         outcome = f"Snapshot {published}, without what was learned, was published in place of {before.id}."

@@ -19,19 +19,18 @@ from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError, IsolationError
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always
-from planners.calls.tool_finder import Finder, JoinedFinder, ToolFinder
+from planners.calls.tool_finder import ToolFinder
 from planners.calls.untrusted import FenceMarks
 from planners.journal.recorded import header_of
 from planners.journal.run_journal import RunJournal
 from planners.kgot.kgot_task import MODEL_RETRIES, KgotSettings, KgotTask
 from planners.kgot.recorded_run import RunHeader, SolveParts
 from planners.kgot.tools.task_files import TaskFiles
-from planners.kgot.tools.tool_set import FILE_TOOLS, ToolModels, standard_tools
+from planners.kgot.tools.tool_set import ToolModels, standard_tools
 from planners.kgot.tools.web_tools import WebTools
 from planners.stores import open_graph
 from services.jobs.plans import ChatEndpoint, Rare, open_chat
 
-_OWN_SHARE = 3  # of the tools of an answer, of those that are integrated, where they stand in a catalogue of their own
 _VISION_S = 120.0
 _NO_RETRIES = RetryPolicy(max_retries=0)  # the run itself tries again
 
@@ -70,8 +69,7 @@ class SolvePlan:
 class SolveTools:
     """Where tools are found, and how they are called."""
 
-    client: AsyncClient  # of the catalogue
-    own: AsyncClient | None  # of the catalogue of the integrated tools; None where the first has them
+    client: AsyncClient | None  # of the catalogue; None: the integrated tools alone
     access: ToolAccess
     ask: Ask  # who is asked before a call that may change something
 
@@ -110,16 +108,12 @@ async def open_solve_parts(
                 problem = f"a graph in memory is asked by Python, which cannot be isolated here: {error.problem}"
                 remedy = f"{error.remedy}; or take a store that needs no Python: --graph rdf"
                 raise IsolationError(problem, subject=error.subject, remedy=remedy) from None
-        finder: Finder = ToolFinder(tools.client, k=settings.tools)
-        if tools.own is not None:  # what a catalogue has under the id of an integrated tool is left out
-            second = ToolFinder(tools.own, k=min(_OWN_SHARE, settings.tools))
-            finder = JoinedFinder(finder, second, most=settings.tools, reserved=own.ids)
         limits = CallLimits(calls=plan.max_calls, seconds=settings.max_seconds)
         calling = await stack.enter_async_context(tools.access.calling(tools.ask, limits, own.invoker, _NO_RETRIES))
         yield SolveParts(
             graph=graph,
             models={"graph": chat, "tool": tool_chat},
-            finder=own.finder(finder, most=settings.tools, always=FILE_TOOLS if task.files else ()),
+            finder=own.finder(ToolFinder(tools.client, k=settings.tools) if tools.client is not None else None),
             invoker=calling,
             sandbox=sandbox,
             repeat=always if tools.access.policy.confirmed else tools.ask,

@@ -200,7 +200,7 @@ def emptied_by(found: Mapping[str, Any] | None) -> str:
     if found is None or found["count"] != 0:
         return ""
     for call in found["calls"]:
-        if call["kind"] != "count" and not call["rows"] and not call["error"]:
+        if not call["rows"] and not call["error"]:
             near = f" (near: {', '.join(found['near'])}?)" if found.get("near") else ""
             return f"nothing was found for: {call['what']}{near}"
     return "no entity meets all constraints at once"

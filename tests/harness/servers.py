@@ -12,7 +12,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import grpc
+
 from egotools import AsyncClient
+from egotools.codec import error_from_rpc
+from egotools.v1 import admin_pb2, admin_pb2_grpc
 from services.server.catalogs import catalog_stores
 from services.server.server import Server
 from services.server.settings import CatalogEntry, ServerSettings
@@ -135,3 +139,13 @@ async def client_of(store: Path) -> AsyncIterator[AsyncClient]:
     """As :func:`serving`, and a client of it."""
     async with serving(store) as server, AsyncClient(server.address) as client:
         yield client
+
+
+async def admin_call(server: Server, method: str, **fields: Any) -> Any:
+    """Call the admin service of a server with the fields of a request; raises the client's error for a call that fails."""
+    async with grpc.aio.insecure_channel(server.admin_address) as channel:
+        call = getattr(admin_pb2_grpc.CatalogAdminStub(channel), method)
+        try:
+            return await call(getattr(admin_pb2, f"{method}Request")(**fields), timeout=LIMIT_S)
+        except grpc.aio.AioRpcError as failure:
+            raise error_from_rpc(failure) from None

@@ -1,4 +1,4 @@
-"""The integrated tools of a run: one call registers a function; they are documents of the catalogue, and are called like any other.
+"""The integrated tools of a run: one call registers a function; they are at hand in each step, and are called like any other.
 
 :func:`standard_tools` registers all: Python, files, images by a model, the web, and questions to a model. ``tools.yaml`` says what models are
 told of them. What is not configured is registered too, and says so when it is checked.
@@ -13,7 +13,6 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files as package_files
-from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import pydantic_core
@@ -41,7 +40,6 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # legal as a function of every mode
 
 class _Own(NamedTuple):
     tool: Tool
-    document: dict[str, Any]
     function: Callable[..., Awaitable[Any]]
     check: Callable[[], Awaitable[None]] | None
     timeout_s: float
@@ -62,7 +60,6 @@ class ToolSet:
         description: str,
         inputs: Mapping[str, Mapping[str, Any]],
         required: Sequence[str] = (),
-        outputs: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
         effect: Effect = "read",
         check: Callable[[], Awaitable[None]] | None = None,
         timeout_s: float = 120.0,
@@ -89,19 +86,6 @@ class ToolSet:
             raise errors.InvalidArgumentError(fault, subject=name)
         properties = {each: dict(schema) for each, schema in inputs.items()}
         schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-        places = [{"name": each, "location": "argument"} for each in inputs]
-        call: dict[str, Any] = {"protocol": "python", "operation": f"{NAMESPACE}:{name}", "arguments": places}
-        hints = {"read_only": effect == "read"} | ({"idempotent": True} if effect == "idempotent" else {})
-        document = {
-            "id": id_,
-            "name": name,
-            "description": description,
-            "parameters": [_row(each, told) | {"required": each in required} for each, told in inputs.items()],
-            "returns": [_row(*each) for each in outputs.items()],
-            "input_schema": schema,
-            "call": call,
-            "metadata": {"namespace": NAMESPACE, **hints},
-        }
         tool = Tool(
             id=id_,
             name=name,
@@ -109,11 +93,15 @@ class ToolSet:
             description=description,
             namespace=NAMESPACE,
             input_schema_json=json.dumps(schema),
-            call=Call(**{**call, "arguments": tuple(Argument(name=each, location="argument") for each in inputs)}),
+            call=Call(
+                protocol="python",
+                operation=f"{NAMESPACE}:{name}",
+                arguments=tuple(Argument(name=each) for each in inputs),
+            ),
             call_name=name,
             effect=effect,
         )
-        self._own[id_] = _Own(tool, document, function, check, timeout_s)
+        self._own[id_] = _Own(tool, function, check, timeout_s)
         return id_
 
     @property
@@ -121,12 +109,8 @@ class ToolSet:
         """The ids, in the order in which the tools were registered."""
         return tuple(self._own)
 
-    def documents(self) -> list[dict[str, Any]]:
-        """Return the tools as a JSON list that ``egotools build`` reads; ids and schemas stay as they are."""
-        return [own.document for own in self._own.values()]
-
     def tools(self) -> list[Tool]:
-        """Return the tools as the service would return them, for who binds them without asking it."""
+        """Return the tools as the service would return them."""
         return [own.tool for own in self._own.values()]
 
     async def ready(self) -> Mapping[str, str]:
@@ -179,13 +163,9 @@ class ToolSet:
         that says of a tool that it does less than it was registered with is not believed."""
         return _ToolSetInvoker(self, inner)
 
-    def finder(self, inner: Finder, *, most: int, always: Collection[str] = ()) -> Finder:
-        """Return what finds tools without those that are not ready, and with some that are always at hand.
-
-        :param most: tools of an answer.
-        :param always: ids of tools of this set; they take the last places where a search does not find them.
-        """
-        return _ReadyFinder(inner, most, self._unusable, [tool for tool in self.tools() if tool.id in always])
+    def finder(self, inner: Finder | None = None) -> Finder:
+        """Return what finds the tools of a catalogue (None: there is none), and then all of this set that are ready."""
+        return _ReadyFinder(self, inner, self._unusable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,25 +187,18 @@ class _ToolSetInvoker:
 
 @dataclass(frozen=True, slots=True)
 class _ReadyFinder:
-    inner: Finder
-    most: int
+    own: ToolSet
+    inner: Finder | None
     unready: Collection[str]
-    always: Sequence[Tool]
 
     async def find(self, request: str) -> FoundTools:
-        found = await self.inner.find(request)
-        always = {tool.id: tool for tool in self.always if tool.id not in self.unready}
-        ready = {each.tool.id: each for each in found.tools if each.tool.id not in self.unready}
-        others = [id_ for id_ in ready if id_ not in always][: max(0, self.most - len(always))]
-        tools = [each for id_, each in ready.items() if id_ in always or id_ in others]
-        why = "always at hand for the files of a task"
-        added = [tool for id_, tool in always.items() if id_ not in ready]
-        tools += [FoundTool(rank=0, score=0.0, explanation=why, tool=tool) for tool in added]
+        found = FoundTools(request=request, tools=(), snapshot_id="")
+        if self.inner is not None:
+            found = await self.inner.find(request)
+        ready = [tool for tool in self.own.tools() if tool.id not in self.unready]
+        tools = [each for each in found.tools if each.tool.id not in self.own.ids]  # another of such an id is left out
+        tools += [FoundTool(rank=0, score=0.0, explanation="always at hand", tool=tool) for tool in ready]
         return replace(found, tools=tuple(replace(each, rank=rank) for rank, each in enumerate(tools, 1)))
-
-
-def _row(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": name, "type": schema.get("type", "string"), "description": schema.get("description", "")}
 
 
 def _failed(problem: str | Exception, status: str = "error") -> ToolAnswer:
@@ -235,9 +208,6 @@ def _failed(problem: str | Exception, status: str = "error") -> ToolAnswer:
         problem = f"{type(problem).__name__}: {problem}"
     return ToolAnswer(ok=False, status=status, body={"error": str(problem)})
 
-
-# Ids of the tools that a task with files always has at hand
-FILE_TOOLS = tuple(f"{NAMESPACE}/{name}" for name in ("inspect_file", "run_python", "extract_zip"))
 
 _STARTING_S = 30.0  # files are copied before; the sandbox ends the code itself
 _WHY = {

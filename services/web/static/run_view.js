@@ -130,7 +130,7 @@ export class RunView {
   // The calls of the run in their order: the main picture.
   onCalled({ call }) {
     const came = element("span", { class: call.error ? "fault" : "quiet" }, ` ${call.error || cameBack(call)}, ${call.ms.toFixed(0)} ms`);
-    if (call.kind !== "count") byId("calls").append(element("li", {}, element("code", {}, call.what), came)); // those only choose the order
+    byId("calls").append(element("li", {}, element("code", {}, call.what), came));
   }
 
   onFailed({ error }) {
@@ -211,9 +211,8 @@ function entityItem(entity) {
   return element("li", {}, element("details", {}, element("summary", {}, titleOf(entity), aside), definitions([["identifier", entity.id], ...pairs])));
 }
 
-function cameBack({ kind, rows, count: number }) {
-  if (kind !== "count") return rows === 1 ? "1 row" : `${count(rows)} rows`;
-  return typeof number === "number" ? count(number) : "unknown";
+function cameBack({ rows }) {
+  return rows === 1 ? "1 row" : `${count(rows)} rows`;
 }
 
 function logLine(event) {

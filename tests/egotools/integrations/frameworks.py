@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -119,46 +118,6 @@ def haystack(source: ToolSource, approve: bool | None) -> str:
     return str(agent.run(messages=[ChatMessage.from_user(TASK)])["last_message"].text)
 
 
-def fastmcp(source: ToolSource, approve: bool | None) -> str:
-    """A chat model with the tools of an MCP server: it calls what it found through ``call_tool``."""
-    from fastmcp import Client, FastMCP
-
-    from egotools.integrations.fastmcp import ToolSourceProvider
-
-    async def run() -> str:
-        messages: list[Any] = [{"role": "user", "content": TASK}]
-        async with (
-            Client(FastMCP("tools", providers=[ToolSourceProvider(source)])) as session,
-            openai.AsyncOpenAI() as chat,
-        ):
-            while True:
-                tools: list[Any] = [
-                    {
-                        "type": "function",
-                        "function": {
-                            "name": tool.name,
-                            "description": tool.description,
-                            "parameters": tool.input_schema,
-                        },
-                    }
-                    for tool in await session.list_tools()
-                ]
-                answer = await chat.chat.completions.create(model="scripted", messages=messages, tools=tools)
-                said = answer.choices[0].message
-                messages.append(said.model_dump(exclude_none=True))
-                if not said.tool_calls:
-                    return said.content or ""
-                for call in said.tool_calls:
-                    assert call.type == "function"
-                    name, arguments = call.function.name, json.loads(call.function.arguments)
-                    if name != source.search_name:
-                        name, arguments = "call_tool", {"name": name, "arguments": arguments}
-                    got = await session.call_tool(name, arguments, raise_on_error=False)
-                    messages.append({"role": "tool", "tool_call_id": call.id, "content": got.content[0].text})
-
-    return asyncio.run(run())
-
-
 def openai_plain(source: ToolSource, approve: bool | None) -> str:
     return openai_loop.run(TASK, source, "scripted")
 
@@ -172,13 +131,11 @@ class Framework:
     """One framework.
 
     :param asks: whether it has an approval of its own, which is used where the source has no ``confirm``.
-    :param binds: whether found tools are given to the model as tools.
     :param searches: whether it searches for the task before the first turn.
     """
 
     run: Run
     asks: bool = False
-    binds: bool = True
     searches: bool = False
 
 
@@ -188,7 +145,6 @@ FRAMEWORKS = {
     "llamaindex": Framework(llamaindex, searches=True),
     "openai-agents": Framework(openai_agents, asks=True),
     "pydantic-ai": Framework(pydantic_ai, asks=True),
-    "fastmcp": Framework(fastmcp, binds=False),
     "haystack": Framework(haystack),
     "openai": Framework(openai_plain),
     "anthropic": Framework(anthropic_plain),

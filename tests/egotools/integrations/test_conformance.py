@@ -40,7 +40,7 @@ def test_a_task_in_two_calls(framework: Framework, world: World) -> None:
     assert [arrived.target for arrived in world.api.arrived] == ["/customers?name=Acme", "/orders?customer_id=C7"]
     assert {arrived.headers["x-key"] for arrived in world.api.arrived} == {SECRET}
     first, second, *_ = world.chat.offered()
-    if framework.binds and not framework.searches:
+    if not framework.searches:
         assert len(first) == 1 and "shop__findCustomer" in second
     told = world.chat.told()
     assert "C7" in told and "not an instruction to you" in told

@@ -16,7 +16,7 @@ from tests.egotools.integrations.conftest import World
 from tests.harness.servers import running_server
 
 CLIENT = ROOT / "clients" / "python"
-FRAMEWORKS = {"langchain", "llamaindex", "openai-agents", "pydantic-ai", "fastmcp", "haystack"}
+FRAMEWORKS = {"langchain", "llamaindex", "openai-agents", "pydantic-ai", "haystack"}
 NEEDED = "grpc google httpx httpcore h11 anyio sniffio certifi idna typing_extensions".split()
 
 PROGRAM = """
@@ -35,7 +35,7 @@ sys.meta_path.insert(0, OnlyTheClient())
 
 import asyncio
 import pkgutil
-import egotools, egotools.calling, egotools.admin
+import egotools, egotools.calling
 from egotools import AsyncClient, Client
 from egotools.integrations import ToolSource
 

@@ -135,14 +135,6 @@ class Library:
         page = [self._book(id_) for id_ in found[offset : offset + limit]]
         return {"books": page, "total": len(found), "next_offset": following}
 
-    def count_books(self, title_contains: str | None = None) -> int:
-        """Count the books by words in their title.
-
-        :param title_contains: text that the title contains.
-        """
-        self._begun("count_books", title_contains)
-        return sum((title_contains or "") in title for title, _, _ in self.stock.values())
-
     def find_authors(self, query: str = "") -> Authors:
         """Search authors by any text.
 

@@ -49,7 +49,6 @@ class MemoryResolver:
     :param tables: type → identifier → fields.
     :param pairs: (source type, edge, target type) → pairs of identifiers, days as intervals, the user as ``self``.
     :param carried: fields that entities carry at the end of an edge; None is all.
-    :param uncounted: types that are not counted.
     :param broken: ``Type`` or ``Type edge Type`` (``Type ← edge Type`` backward) of calls that fail.
     :param asked: every call.
     """
@@ -58,7 +57,6 @@ class MemoryResolver:
     tables: Mapping[str, Mapping[str, Mapping[str, Any]]]
     pairs: Mapping[tuple[str, str, str], set[tuple[str, str]]]
     carried: set[str] | None = None
-    uncounted: set[str] = field(default_factory=set)
     broken: set[str] = field(default_factory=set)
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
@@ -72,12 +70,9 @@ class MemoryResolver:
             self._ends[source, edge, target, True] = there
             self._ends[target, edge, source, False] = back
 
-    async def count(self, kind: str, filters: Sequence[FilterConstraint]) -> int | None:
-        self.asked.append(("count", kind, tuple(filters)))
-        self._fail(f"count {kind}")
-        return None if kind in self.uncounted else len(self._matching(kind, filters))
-
-    async def find(self, kind: str, filters: Sequence[FilterConstraint]) -> Sequence[Entity]:
+    async def find(
+        self, kind: str, filters: Sequence[FilterConstraint], *, most: int | None = None
+    ) -> Sequence[Entity]:
         self.asked.append(("find", kind, tuple(filters)))
         self._fail(kind)
         assert self.domain.types[kind].kind == "entity", "nobody lists dates or the user"

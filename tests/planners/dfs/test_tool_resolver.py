@@ -121,14 +121,6 @@ class TestOverGrpc:
         ]
         assert ids(await resolver.find("Book", [where("title", "contains", "Good")])) == ["b3"]
 
-    async def test_counts(self, finder: ToolFinder, library: Library) -> None:
-        resolver = over(finder, library)
-        assert await resolver.count("Book", []) == 5
-        assert await resolver.count("Book", [where("title", "contains", "o")]) == 4
-        assert await resolver.count("Book", [where("published", ">", "1990")]) is None
-        assert await resolver.count("Author", []) is None
-        assert await resolver.count("Self", []) is None
-
 
 class TestCalls:
     async def test_a_search_that_demands_words_is_called_with_those_of_a_filter_or_of_the_domain(

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from egotools import ClientDeadlineError, ClientError, PermissionDeniedError, Security, SecurityScheme
+from egotools import ClientDeadlineError, PermissionDeniedError, Security, SecurityScheme
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
 from planners.calls.tool_access import CallPipeline, PythonInvoker, never
 from planners.journal.recorded import RecordedInvoker, Steps
-from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
+from planners.journal.run_journal import RunJournal, open_run_journal
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python
@@ -64,15 +64,3 @@ async def test_no_credential_is_in_a_journal_even_where_the_server_repeats_it(
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert secrets and not [each for each in (*secrets, "of-this-test") if each.encode() in written]
     assert (tmp_path / "run").stat().st_mode & 0o077 == 0
-
-
-async def test_failures_are_replayed(tmp_path: Path) -> None:
-    async def call(invoker: ToolInvoker) -> ClientError:
-        with pytest.raises(ClientError) as caught:
-            await invoker.invoke(python("book"), {})
-        return caught.value
-
-    with open_run_journal(tmp_path / "run") as journal:
-        first = await call(recording(PythonInvoker([MODULE]), journal))
-    again = await call(RecordedInvoker(None, Steps(read_run_journal(tmp_path / "run"), is_replay=True)))
-    assert (str(again), again.reason) == (str(first), first.reason)

@@ -105,23 +105,3 @@ def test_a_full_disk_is_said_again_and_again(tmp_path: Path, monkeypatch: pytest
             journal.append("note", value=2)
     assert "No space left" in str(first.value) and str(second.value) == str(first.value)
     assert notes(tmp_path / "run") == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "data", "problem"),
-    [
-        ("call_begun", {"key": ["k"], "nth": 0}, "key"),
-        ("call_begun", {"key": "k", "nth": -1}, "nth"),
-        ("model_ended", {"key": "k", "nth": 0, "prompt_tokens": "many", "gave": 1}, "prompt_tokens"),
-        ("sandbox_ended", {"key": "k", "nth": 0, "seconds": -1.0, "gave": 1}, "seconds"),
-    ],
-)
-def test_a_record_that_has_not_the_form_of_its_kind_is_refused(
-    tmp_path: Path, kind: str, data: dict[str, Any], problem: str
-) -> None:
-    with open_run_journal(tmp_path / "run") as journal:
-        journal.append("run_begun")
-        journal.append(kind, **data)
-    with pytest.raises(InvalidArgumentError, match=f"the record is damaged: .*{problem}") as caught:
-        read_run_journal(tmp_path / "run")
-    assert caught.value.subject == f"{tmp_path / 'run'}:2"

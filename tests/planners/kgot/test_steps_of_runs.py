@@ -249,14 +249,6 @@ async def test_noise_goes_by_setting_and_what_was_told_takes_it_back(noise: str)
 # Asking the graph
 
 
-async def test_from_a_query_to_an_answer() -> None:
-    ran, server = await run(next_step=[retrieve("GOOD")])
-    assert server.steps == ["next_step", "maths_needed", "final_answer"]
-    assert (ran.run.answer, ran.run.outcome, ran.run.missing) == ("Tides", "solved", "")
-    assert [(each.kind, each.query, each.rows.rows) for each in ran.of(Queried)] == [("query", "GOOD", (("Tides",),))]
-    assert all('[{"value": "Tides"}]' in server.prompts(step)[0] for step in ("maths_needed", "final_answer"))
-
-
 REPAIRS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a refused query is fixed": ({"fix_query": queries("WORSE", "GOOD")}, ["BAD", "WORSE", "GOOD"]),
     "one that gives nothing is written anew": ({"rewrite_query": queries("GOOD")}, ["EMPTY", "GOOD"]),

@@ -10,7 +10,7 @@ import yaml
 from benchmarks.planners.accuracy import same_graph
 from inference import Message, ScriptedChat
 from ontology.errors import EgotoolsError
-from planners.dfs import Domain, QueryGraph, graph_faults
+from planners.dfs import QueryGraph, graph_faults
 from planners.query import load_parser
 from planners.query.domain import read_domain
 from planners.query.llm_reader import LlmParser, WrittenGraph
@@ -81,16 +81,3 @@ LIBRARY_REQUESTS = {
 def test_a_second_domain_needs_nothing_but_its_file(request_: str, graph: QueryGraph) -> None:
     parsed = load_parser("rules.v1").parse(request_, LIBRARY, TODAY)
     assert same_graph(parsed.graph, graph), parsed.graph.to_json()
-
-
-def _domain_without(kind: str) -> Domain:
-    data = LIBRARY.model_dump()
-    data["types"].pop(kind)
-    data["edges"] = [edge for edge in data["edges"] if kind not in edge["targets"]]
-    return Domain.model_validate(data)
-
-
-@pytest.mark.parametrize("kind", ["Reader", "Day"])
-def test_a_domain_may_have_no_user_and_no_dates(kind: str) -> None:
-    parsed = load_parser("rules.v1").parse("Find books by Ann Reed.", _domain_without(kind), TODAY)
-    assert same_graph(parsed.graph, LIBRARY_REQUESTS["Find books by Ann Reed."])

@@ -12,7 +12,7 @@ import pytest
 from ontology.errors import StatementError, StorageError
 from planners.stores.bolt import open_bolt_reader
 from planners.stores.graph_schema import ReadableGraph, read_rows_of
-from planners.stores.ladybug import load_graph, open_ladybug_reader, with_whole_numbers
+from planners.stores.ladybug import load_graph, open_ladybug_reader
 from planners.stores.property_graph import QueryLimits
 from tests.planners.stores.reading_tables import NODES, ODD, RELATIONSHIPS, neo4j_statements
 
@@ -146,18 +146,3 @@ async def test_a_file_that_is_being_written(ladybug_file: Path, tmp_path: Path) 
     database.close()
     async with open_ladybug_reader(path) as graph:
         assert await read_rows_of(graph, "MATCH (n:City) RETURN count(*)") == ((2,),)
-
-
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("MATCH (n) WHERE n.a = $n AND n.b IN [$n, 3] RETURN n", "MATCH (n) WHERE n.a = 7 AND n.b IN [7, 3] RETURN n"),
-        ("RETURN '$n', $s", None),
-        ('RETURN "\\"$n", $s', None),
-        ("MATCH (n:`$n` {`a``$n`: $s}) RETURN n", None),
-        ("RETURN /* $n\n */ $s, $n1, $neg, $big, $flag // $n\n", None),
-    ],
-)
-def test_only_whole_numbers_are_written_into_a_query(text: str, written: str | None) -> None:
-    bound: dict[str, object] = {"s": "7; MATCH (n) DELETE n", "neg": -7, "big": 2**63, "flag": True}
-    assert with_whole_numbers(text, {"n": 7, **bound}) == (written or text, bound)

@@ -42,16 +42,9 @@ ASKING = {
 }
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that keeps the store of the integrated tools."""
-    return tmp_path_factory.mktemp("integrated")
-
-
 @pytest.fixture(autouse=True)
-def _nobody(needs_sandbox: None, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _nobody(needs_sandbox: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # no terminal
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     (tmp_path / "sales.csv").write_text("region,amount\nNorth,8\nSouth,8\nWest,8\n", encoding="utf-8")

@@ -145,7 +145,7 @@ def test_tasks_are_solved_on_the_cluster(node: RayNode, tmp_path: Path) -> None:
             "2",
         ]
         model = ["--llm-url", f"{server.url}/v1", "--llm-model", "m", "--votes", "1"]
-        command = _command(*given, *model, "--tools-cache", tmp_path / "cache", "--on", "ray", "--json")
+        command = _command(*given, *model, "--on", "ray", "--json")
         environ = {**node.environ, "OPENAI_API_KEY": "k"}
         ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=3 * _WAIT_S)
     assert ended.returncode == 0, ended.stderr

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from egotools import AsyncClient
 from planners.calls.tool_access import ToolAccess, never
 from planners.journal.run_journal import open_run_journal
 from planners.kgot.kgot_task import KgotTask
@@ -17,8 +16,7 @@ MODEL = ChatEndpoint(base_url="http://127.0.0.1:1/v1", model="m")
 async def test_a_call_is_sent_once_since_the_run_itself_tries_again(tmp_path: Path) -> None:
     plan = SolvePlan(graph="memory", endpoint=MODEL)
     with Loopback(lambda arrived: Reply(status=503)) as server, open_run_journal(tmp_path / "run") as journal:
-        async with AsyncClient("127.0.0.1:1") as client:
-            tools = SolveTools(client=client, own=None, access=ToolAccess(servers={"": server.url}), ask=never)
-            async with open_solve_parts(plan, tools, KgotTask(question="?"), journal) as parts:
-                answer = await parts.invoker.invoke(http("orders", NOTHING, "GET"), {})
+        tools = SolveTools(client=None, access=ToolAccess(servers={"": server.url}), ask=never)
+        async with open_solve_parts(plan, tools, KgotTask(question="?"), journal) as parts:
+            answer = await parts.invoker.invoke(http("orders", NOTHING, "GET"), {})
         assert (answer.ok, answer.status[:3], len(server.arrived)) == (False, "503", 1)

@@ -10,13 +10,13 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from egotools import AsyncClient, SnapshotLostError
-from egotools.admin import AdminClient
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
 from retrieval.snapshot.history import history
 from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.editions import QUERY, EditionStore
+from tests.harness.servers import admin_call
 from tests.harness.waiting import LIMIT_S, until
 from tests.services.server.memory_engine import small_settings
 
@@ -30,35 +30,25 @@ async def server(store: EditionStore) -> AsyncIterator[Server]:
     await made.stop(0)
 
 
-async def asked(server: Server, call: Any, tenant: str = "") -> Any:
-    """What ``call(AdminClient)`` returns, without blocking the server, which is in this loop."""
-
-    def work() -> Any:
-        with AdminClient(server.admin_address, tenant=tenant) as client:
-            return call(client)
-
-    return await asyncio.to_thread(work)
-
-
 def swapped(snapshot_id: str, previous_id: str) -> pb.PublishResponse:
     return pb.PublishResponse(snapshot_id=snapshot_id, previous_id=previous_id)
 
 
 async def test_publish_rollback_and_the_lists(server: Server, store: EditionStore) -> None:
     alpha, beta = store.ids["alpha"], store.ids["beta"]
-    assert await asked(server, lambda client: client.publish()) == swapped(alpha, alpha)
-    assert await asked(server, lambda client: client.publish(beta)) == swapped(beta, alpha)
+    assert await admin_call(server, "Publish") == swapped(alpha, alpha)
+    assert await admin_call(server, "Publish", snapshot_id=beta) == swapped(beta, alpha)
     async with AsyncClient(server.address) as client:
         assert (await client.retrieve(QUERY)).snapshot_id == beta
-    listed = await asked(server, lambda client: client.snapshots())
+    listed = (await admin_call(server, "ListSnapshots")).snapshots
     assert [(each.snapshot_id, each.served, each.current, each.tool_count, each.problem) for each in listed] == [
         (beta, True, True, 8, ""),
         (alpha, False, False, 8, ""),
     ]
     assert all(each.bytes > 10_000 and each.HasField("published") for each in listed)
-    assert await asked(server, lambda client: client.rollback()) == swapped(alpha, beta)
-    assert await asked(server, lambda client: client.rollback(beta)) == swapped(beta, alpha)
-    (catalog,) = await asked(server, lambda client: client.catalogs())
+    assert await admin_call(server, "Rollback") == swapped(alpha, beta)
+    assert await admin_call(server, "Rollback", snapshot_id=beta) == swapped(beta, alpha)
+    (catalog,) = (await admin_call(server, "ListCatalogs")).catalogs
     assert (catalog.tenant, catalog.snapshot_id, catalog.tool_count, catalog.problem) == ("", beta, 8, "")
     assert catalog.HasField("since") and catalog.draining == 0
     assert [entry.action for entry in history(store.path)][-3:] == ["publish", "rollback", "rollback"]
@@ -69,13 +59,13 @@ async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(
 ) -> None:
     file = store.damage("beta")
     with pytest.raises(SnapshotLostError, match=file.name):
-        await asked(server, lambda client: client.publish(store.ids["beta"]))
-    (catalog,) = await asked(server, lambda client: client.catalogs())
+        await admin_call(server, "Publish", snapshot_id=store.ids["beta"])
+    (catalog,) = (await admin_call(server, "ListCatalogs")).catalogs
     assert catalog.snapshot_id == store.ids["alpha"] and file.name in catalog.problem
-    listed = {each.snapshot_id: each for each in await asked(server, lambda client: client.snapshots())}
+    listed = {each.snapshot_id: each for each in (await admin_call(server, "ListSnapshots")).snapshots}
     assert file.name in listed[store.ids["beta"]].problem and not listed[store.ids["alpha"]].problem
     with pytest.raises(SnapshotLostError):
-        await asked(server, lambda client: client.rollback(store.ids["beta"]))
+        await admin_call(server, "Rollback", snapshot_id=store.ids["beta"])
     assert history(store.path)[-1].snapshot_id == store.ids["alpha"]
 
 

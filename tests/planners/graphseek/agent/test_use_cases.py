@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from inference.chat import Budget
-from planners.graphseek.turn import Faulted, Invoked, QueryRun, ResultKept
+from planners.graphseek.turn import Faulted, QueryRun
 from planners.stores.ladybug import load_graph, open_ladybug_reader
 from tests.harness.http_server import Reply
 from tests.planners.graphseek.agent.http_run import Asker, calls, named
@@ -100,49 +100,6 @@ def test_the_site_of_the_dearest_module_after_a_comparison_that_rounding_defeats
     (fault,) = ran.of(Faulted)
     assert (fault.step, fault.kind) == (2, "empty") and "order by marketPrice" in fault.hint
     assert fault.hint in ran.prompts[2], "the next step is told"
-
-
-def test_three_models_by_prefix_are_compared_in_one_step(asker: Asker, loop: asyncio.Runner) -> None:
-    def modules(name: str) -> tuple[str, dict[str, Any]]:
-        start = named("VehicleModel", name)
-        counted = [{"grouping_type": "COUNT_DISTINCT", "property": "key"}]
-        return "aggregate_neighbours", {
-            "start": start,
-            "relationship_types": ["INTEGRATED_IN"],
-            "direction": "in",
-            "neighbour_type": "BatteryModule",
-            "aggregations": counted,
-        }
-
-    prefix = {"node_type": "VehicleModel", "filters": named("VehicleModel", "B", "starts_with")["filters"], "limit": 3}
-    ran = loop.run(
-        asker.ask(
-            "Check unique production plans for three vehicle models whose names start with 'B', and tell me which one uses the "
-            "largest number of modules.",
-            calls(("get_nodes", prefix)),
-            calls(*map(modules, ("BX-985G9L", "BE-2D2173", "BR-410PCE"))),
-            {"answer": "BX-985G9L uses 3 distinct modules, BE-2D2173 uses 1 and BR-410PCE uses 2. So it is BX-985G9L."},
-        )
-    )
-    assert ran.run.end.outcome == "answered", ran.run.end
-    assert [each.handle for each in ran.of(ResultKept)] == ["t1", "t2", "t3", "t4"]
-    assert [each.step for each in ran.of(Invoked)] == [1, 2, 2, 2]
-
-
-def test_a_comparison_with_a_rounded_number_corrects_itself(asker: Asker, loop: asyncio.Runner) -> None:
-    told = (
-        'The battery module with the highest cost (≈ 99.42) is "BM-9002". It belongs to tier 1 and has the key BMK-2.'
-    )
-    ran = loop.run(
-        asker.ask(
-            "Which module has the cost 99.42?",
-            calls(("get_nodes", equal(99.42))),
-            calls(("get_nodes", COSTLIEST)),
-            {"answer": told, "of": ["t2"]},
-        )
-    )
-    assert (ran.run.end.outcome, ran.run.end.of) == ("answered", ("t2",)), ran.run.end
-    assert [each.kind for each in ran.of(Faulted)] == ["empty"]
 
 
 ALPHA = named("FactorySite", "Factory Alpha - Northern Division")

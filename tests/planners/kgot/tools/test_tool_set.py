@@ -1,4 +1,4 @@
-"""The registry of integrated tools: what is accepted, how the catalogue finds them, how they are called, which are ready."""
+"""The registry of integrated tools: what is accepted, what is offered, how they are called, which are ready."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -101,19 +101,19 @@ async def test_a_tool_that_is_not_ready_says_why(raised: Exception, why: str) ->
     assert why in answer.body["error"]
 
 
-async def test_what_is_offered_is_ready_and_has_what_is_always_at_hand() -> None:
+async def test_what_is_ready_is_offered_behind_what_was_found() -> None:
     async def check() -> None:
         raise UnsupportedError("no model", remedy="Configure one")
 
     tools = shouting(check=check)
-    always = [tools.register(shout, name=name, description="Say.", inputs={"text": TEXT}) for name in ("say", "tell")]
+    tools.register(shout, name="say", description="Say.", inputs={"text": TEXT})
     await tools.ready()
-    foreign = [replace(tools.tools()[1], id=f"shop/{name}") for name in "abcd"]
-    finder = FakeFinder(tools.tools()[0], *foreign[:2], tools.tools()[2], *foreign[2:])
-    found = await tools.finder(finder, most=4, always=[*always, "kgot/shout"]).find("say it")
-    assert [each.tool.id for each in found.tools] == ["shop/a", "shop/b", "kgot/tell", "kgot/say"]
-    assert [each.rank for each in found.tools] == [1, 2, 3, 4]
-    assert len((await tools.finder(finder, most=4).find("say it")).tools) == 4
+    shout_again, say = tools.tools()
+    finder = FakeFinder(shout_again, replace(say, id="shop/a"), replace(say, description="of a catalogue"))
+    found = await tools.finder(finder).find("say it")
+    assert [(each.rank, each.tool.id) for each in found.tools] == [(1, "shop/a"), (2, "kgot/say")]
+    assert found.tools[1].tool == say
+    assert [each.tool for each in (await tools.finder().find("say it")).tools] == [say]
 
 
 # Calls.

@@ -6,13 +6,11 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
 
 from egotools import ClientError, SnapshotLostError
-from egotools.admin import AdminClient
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from retrieval.snapshot.history import history
@@ -21,7 +19,7 @@ from services.server.catalogs import CatalogStore
 from services.server.server import Server
 from tests.harness.editions import EditionStore
 from tests.harness.issuers import Authority, write_pair, write_policy
-from tests.harness.servers import loaded
+from tests.harness.servers import admin_call, loaded
 from tests.services.server.memory_engine import serving, small_settings
 from tests.services.server.observe.scraping import code_of, fetch, samples, scrape
 
@@ -33,14 +31,6 @@ async def publishing(store: EditionStore, audit: Path, **settings: object) -> As
         yield server
 
 
-async def asked(server: Server, call: Any) -> Any:
-    def work() -> Any:
-        with AdminClient(server.admin_address) as client:
-            return call(client)
-
-    return await asyncio.to_thread(work)
-
-
 def entries(path: Path) -> list[tuple[str, str, str, str]]:
     found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return [(entry["action"], entry["actor"], entry["subject"], entry["outcome"]) for entry in found]
@@ -50,11 +40,11 @@ async def test_a_publication_is_audited_before_and_after_and_counted(built: Edit
     store, audit = built.copy(tmp_path / "store"), tmp_path / "audit.jsonl"
     alpha, beta = store.ids["alpha"], store.ids["beta"]
     async with publishing(store, audit) as server:
-        await asked(server, lambda client: client.publish(beta))
-        await asked(server, lambda client: client.rollback())
+        await admin_call(server, "Publish", snapshot_id=beta)
+        await admin_call(server, "Rollback")
         store.damage("beta")
         with pytest.raises(SnapshotLostError):
-            await asked(server, lambda client: client.publish(beta))
+            await admin_call(server, "Publish", snapshot_id=beta)
         assert server.metrics_port
         found = await scrape(server.metrics_port)
     changes = [entry for entry in entries(audit) if entry[0] != "swap"]
@@ -87,7 +77,7 @@ async def test_a_change_that_cannot_be_audited_is_not_made(built: EditionStore, 
     (tmp_path / "file").write_text("")
     async with publishing(store, tmp_path / "file" / "audit.jsonl") as server:
         with pytest.raises(ClientError, match="audit log"):
-            await asked(server, lambda client: client.publish(store.ids["beta"]))
+            await admin_call(server, "Publish", snapshot_id=store.ids["beta"])
         served = server.catalogs.state("").engine
         assert served is not None and served.snapshot_id == store.ids["alpha"]
 

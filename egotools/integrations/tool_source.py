@@ -16,7 +16,7 @@ from egotools.calling.http_invoker import send_http
 from egotools.calling.invoker import TIMEOUT_S, KnownSecrets, ToolAnswer, of_http, off_loop
 from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from egotools.calling.mcp_session import StrongerEffectError, not_confirmed
-from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, arguments_schema
+from egotools.calling.tool_request import arguments_schema
 from egotools.client_errors import ClientError, InvalidRequestError, NotFoundError, ToolRequestError
 from egotools.search_tool import SEARCH_TEXT, read_asked, search_description, search_parameters
 from egotools.values import RankedTool, Response, Tool
@@ -33,6 +33,7 @@ _SEARCH = f"{SEARCH_TEXT} Search before you say that something cannot be done, a
 _CATALOGUE_S = 2.0  # seconds that a model's turn waits for what is said of the catalogue
 _MAX_DONE, _MAX_HAVE, _MAX_NAME = 1_000, 64, 256  # as the server takes them
 _MAX_DESCRIPTION = 1_024  # of a tool: the limit of OpenAI
+_NOT_CALLED = " (not callable here: tell the user what to run)"
 _SHOWN = 200  # characters of a description in the answer to a search
 _MOST_PARTS = 64  # of an answer: names are read in
 
@@ -161,6 +162,8 @@ class ToolSource:
                 pass
         offered = [Offer(self.search_name, description, search_parameters())]
         for name, tool in self._found.items():
+            if not _is_callable(tool):
+                continue
             schema, _ = arguments_schema(tool.schema)
             parameters = {**schema, "type": "object", "properties": dict(schema.get("properties") or {})}
             offered.append(Offer(name, (tool.description or tool.title or tool.name)[:_MAX_DESCRIPTION], parameters))
@@ -193,13 +196,18 @@ class ToolSource:
             self._found.pop(name, None)
             raise NotFoundError("the catalogue no longer has this tool", name[:200], "Search for a tool first.")
         approved = approved and tool.call == known.call
+        if not _is_callable(tool):
+            problem = (
+                f"tools of {tool.call.protocol} are not called here"
+                if tool.call.protocol
+                else "its source does not say how it is called"
+            )
+            raise ToolRequestError(problem, tool.id, "Tell the user what to run instead.")
         if tool.call.protocol == "mcp":
             answer = await self._sent_mcp(tool, arguments, approved)
         else:
             address, secrets = self._address(tool), self.credentials.get(tool.namespace, {})
-            request = tool.request(arguments, server=address, credentials=secrets)
-            if isinstance(request, McpCall | AwsCall | PythonCall):
-                raise ToolRequestError("only tools over HTTP and MCP are called here", "call")
+            request: Any = tool.request(arguments, server=address, credentials=secrets)
             if _may_change(tool) and not approved:
                 await self._ask(tool, arguments)
             sent = await send_http(request, timeout_s=self.timeout_s)
@@ -221,7 +229,11 @@ class ToolSource:
 
     def _search_text(self, arguments: Mapping[str, Any]) -> str:
         found = {tool.id for tool in self.search(**read_asked(arguments))}
-        lines = [f"- {name}: {tool.description[:_SHOWN]}" for name, tool in self._found.items() if tool.id in found]
+        lines = [
+            f"- {name}{'' if _is_callable(tool) else _NOT_CALLED}: {tool.description[:_SHOWN]}"
+            for name, tool in self._found.items()
+            if tool.id in found
+        ]
         if not lines or self._answer is None:
             return "No tool fits. Search with other words, or answer without a tool."
         said = "These tools can be called now, best first:"
@@ -273,6 +285,10 @@ class ToolSource:
             if not approved:
                 await self._ask(tool, arguments)
             return await invoker.invoke(tool, arguments)
+
+
+def _is_callable(tool: AnyTool) -> bool:
+    return tool.call.protocol in ("http", "odata", "mcp")
 
 
 def _may_change(tool: AnyTool) -> bool:

@@ -60,6 +60,8 @@ _MOST_NAMED = 100  # characters of a filter's key in a note
 _SCHEMA_BYTES = 8 * 2**10  # of a schema that a server lists, where a call did not fit it
 _MAX_ERROR = 4_000  # characters; names and values of a document can stand in an error
 _OPERATOR = "Tell the user: whoever runs this gateway can allow it (--base-url, --session, --python, --credential, --allow-network)."
+_ALLOWED = ("http", "odata", "mcp", "python")  # protocols that an operator can allow
+_NOBODY = "Tell the user what to run: no setting of this gateway makes it callable."
 _INSTRUCTIONS = "search_tools finds the tools that a task needs; call_tool calls one that was found."
 
 
@@ -180,7 +182,9 @@ class McpGateway:
             place_arguments(tool.call, arguments, tool.input_schema)
         is_denied = self._access.policy.decision(tool) == "deny"  # which says so itself
         if not is_denied and (why := why_not_callable(tool, self._access)):
-            raise ToolRequestError(why, subject=tool.id, remedy=_OPERATOR)
+            raise ToolRequestError(
+                why, subject=tool.id, remedy=_OPERATOR if tool.call.protocol in _ALLOWED else _NOBODY
+            )
         try:
             answer = await session.invoker.invoke(tool, arguments)
         except ChangedToolError as error:

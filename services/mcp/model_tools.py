@@ -23,6 +23,7 @@ from egotools import (
 )
 from egotools.calling.address_guard import is_refused_literal
 from egotools.calling.call_credentials import bound_credentials, inject_credentials
+from egotools.calling.http_call import base_url
 from egotools.search_tool import CONTEXT_TEXT, MOST_NEEDS, NEEDS_TEXT, slug
 from egotools.values import PlanInput
 from ingest.trust.hidden_characters import bidirectional_runs, invisible_runs, without_hidden
@@ -174,6 +175,7 @@ def _why_not_over_http(tool: RankedTool | Tool, access: ToolAccess) -> str:
     if not server and is_refused_literal(hosts[0], access.allowed_networks):
         return f"its document leads to {hosts[0]}, which is no public address and not allowed"
     try:
+        base_url(tool.call, server)
         bound = bound_credentials(tool.call, access.credentials, namespace=tool.namespace, server=server)
         inject_credentials(tool.call.security, bound)
     except ToolRequestError as error:

@@ -7,13 +7,29 @@ from typing import Any
 import pytest
 
 from egotools import (
+    Client,
     InvalidRequestError,
     NotFoundError,
     PermissionDeniedError,
     ToolRequestError,
 )
 from egotools.integrations.tool_source import AnyTool
+from egotools.values import Tool
 from tests.egotools.integrations.conftest import SECRET, World
+
+
+class _OfAws:
+    """A client in whose catalogue every tool is of AWS."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def get_tool(self, *given: Any, **options: Any) -> Tool:
+        tool = self._client.get_tool(*given, **options)
+        return replace(tool, call=replace(tool.call, protocol="aws"))
 
 
 class TestMemory:
@@ -61,6 +77,12 @@ class TestMemory:
 
 
 class TestPlace:
+    def test_what_is_not_called_here_is_shown_and_not_offered(self, world: World) -> None:
+        source = world.source(client=_OfAws(world.client)).fresh(["shop/findCustomer"])
+        assert "shop__findCustomer" not in {offer.name for offer in source.offers()}
+        with pytest.raises(ToolRequestError, match=r"tools of aws are not called here.*what to run"):
+            source.call("shop__findCustomer", {"name": "Acme"})
+
     def test_an_address_of_a_document_is_not_asked(self, world: World) -> None:
         source = world.source(servers={}, credentials={})
         source.search("find a customer by name")

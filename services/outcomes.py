@@ -6,7 +6,6 @@ line is random: reporters are kept as hashes with it, never by a name or an addr
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -19,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import StorageError
-from ontology.files import append, disk_errors, flush_to_disk, is_named, replacing
+from ontology.files import append, disk_errors, flush_to_disk, is_named, lock_within, replacing
 
 OUTCOMES = "outcomes.jsonl"  # the file of a store
 _SALT_BYTES = 44  # of the first line
+_LOCK_S = 1.0  # for another that appends
 _REMEDY = "Check permissions and free space, and report again; EGOTOOLS_OUTCOMES_MIB=0 keeps no outcomes"
 
 
@@ -70,7 +70,7 @@ class OutcomeLog:
             while True:
                 file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
                 try:
-                    fcntl.flock(file, fcntl.LOCK_EX)
+                    lock_within(file, _LOCK_S, self.path, remedy=_REMEDY)
                     if not is_named(file, self.path):  # another has begun a new one meanwhile
                         continue
                     if not (size := os.fstat(file).st_size):
@@ -81,9 +81,9 @@ class OutcomeLog:
                     return
                 finally:
                     os.close(file)
-        except OSError as error:  # its path is not for who reports
-            problem = f"the outcome cannot be kept: {error.strerror or error}"
-            raise StorageError(problem, subject="outcomes", remedy=_REMEDY) from error
+        except (OSError, StorageError) as error:  # its path is not for who reports
+            why = error.problem if isinstance(error, StorageError) else error.strerror or error
+            raise StorageError(f"the outcome cannot be kept: {why}", subject="outcomes", remedy=_REMEDY) from error
 
 
 def read_outcomes(path: Path) -> tuple[list[Outcome], int]:

@@ -26,7 +26,7 @@ from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
 from services.server.access.authentication import access_of, warn_of_unknown_filters
 from services.server.access.tls import is_loopback
-from services.server.admission import Admission, PeerCalls
+from services.server.admission import Admission, Limiter, PeerCalls, flow_of
 from services.server.calls import fields
 from services.server.catalogs import Catalogs, CatalogStore
 from services.server.interceptors import CallInterceptor, StandardInterceptor
@@ -36,7 +36,7 @@ from services.server.observe.metrics import CONNECTIONS, REQUEST_S, Metrics, met
 from services.server.publisher import CatalogAdmin, Publisher, in_background
 from services.server.query_model import Chooser, QueryModel, open_query_chat
 from services.server.reports import Reports
-from services.server.servicer import Limiter, ToolRetrieval, flow_of
+from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
 
 _LOG = logging.getLogger("egotools.server")

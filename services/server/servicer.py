@@ -1,31 +1,25 @@
-"""The RPCs of the service: decode the request, wait for a worker, call the engine, encode the response; and the turns on the workers: one
-queue for each caller of each tenant, round robin.
-"""
+"""The RPCs of the service: decode the request, wait for a worker, call the engine, encode the response."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
-import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import grpc
 
 from egotools.codec import message_fields
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError, NotReadyError, OverloadedError
+from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.schemas.call_schema import call_schema
+from services.server.admission import Limiter, Turn, flow_of
 from services.server.calls import (
-    CallRecord,
     add_log_fields,
     answer_too_large,
     current_call,
@@ -55,154 +49,6 @@ from services.server.settings import ServerSettings
 
 _T = TypeVar("_T")
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
-_FIRST_UNIT_S, _SMOOTHING, _LEAST_HINT_S, _MOST_HINT_S, _SWITCH_S = 0.05, 0.05, 0.05, 2.0, 0.001
-_MOST_CHEAP = 4  # units: beyond a fifth of a second, others would wait long for a worker
-
-
-class Flow(NamedTuple):
-    """Those between whom turns are fair: a caller, or without a name its address, of a tenant."""
-
-    tenant: str = ""
-    caller: str = ""
-
-
-@dataclass(slots=True, eq=False)
-class Turn:
-    """One piece of work on a worker."""
-
-    flow: Flow
-    cost: int  # in units of 50 ms, from 1
-    begun: bool  # whether earlier pieces of its call ran already; such a turn neither fills the queue nor gives way
-    deadline: float  # time of ``time.monotonic()``, in seconds, after which no further stage starts
-    ready: asyncio.Future[None]
-    queued_ms: float = 0.0  # milliseconds that it waited for its worker
-    abandoned: threading.Event = field(default_factory=threading.Event)  # set when no caller waits for the result
-
-
-class Limiter:
-    """Runs blocking work on ``workers`` threads, for one event loop; work of ``queue`` units may wait, round robin
-    between its flows. A worker is free only when its thread is: a thread cannot be stopped from outside, so abandoned
-    work keeps it until its next stage. Work of more than 4 units gets all workers but one, where there are two or more:
-    short work that comes meanwhile needs it."""
-
-    def __init__(self, *, workers: int, queue: int) -> None:
-        self.workers, self.queue, self._unit_s = workers, queue, _FIRST_UNIT_S
-        self._waiting: dict[Flow, deque[Turn]] = {}  # the flow that comes next stands first
-        self._working: set[Turn] = set()  # those that have a worker
-        sys.setswitchinterval(_SWITCH_S)  # of the process: busy workers let the event loop run sooner, which refuses
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="egotools-worker")
-
-    @property
-    def queued(self) -> int:
-        """Cost of the work that waits now, in units."""
-        return sum(map(self._cost, self._waiting))
-
-    @property
-    def admitted(self) -> int:
-        """Number of pieces of work that run or wait now."""
-        return len(self._working) + sum(map(len, self._waiting.values()))
-
-    def check(self, flow: Flow) -> None:
-        """Refuse at once what :meth:`run` would refuse, before anything is spent on it."""
-        if len(self._working) >= self.workers and self.queued >= self.queue and self._largest() == flow:
-            raise self._overloaded()
-
-    async def run(
-        self, work: Callable[[Turn], _T], *, deadline: float, flow: Flow, cost: int = 1, begun: bool = False
-    ) -> _T:
-        """Run ``work`` on a worker and return its result; the parameters are those of :class:`Turn`."""
-        loop, arrived = asyncio.get_running_loop(), time.monotonic()
-        turn = Turn(flow, cost, begun, deadline, loop.create_future())
-        await self._granted(turn, deadline - arrived)
-        started = time.monotonic()
-        turn.queued_ms = (started - arrived) * 1e3
-
-        def ended(future: asyncio.Future[_T]) -> None:
-            self._unit_s += _SMOOTHING * ((time.monotonic() - started) / cost - self._unit_s)
-            self._free(turn)
-            if not future.cancelled():
-                future.exception()  # retrieved, so that asyncio does not log the error of abandoned work
-
-        try:
-            future = loop.run_in_executor(self._pool, work, turn)
-        except RuntimeError:  # the pool takes no more work
-            self._free(turn)
-            raise NotReadyError("the server is stopping", remedy="Use another replica") from None
-        future.add_done_callback(ended)
-        try:
-            if not (await asyncio.wait({future}, timeout=max(0.0, deadline - started)))[0]:
-                raise DeadlineError("the deadline passed while the request ran; later stages are not run")
-        except (asyncio.CancelledError, DeadlineError):
-            turn.abandoned.set()
-            raise
-        return future.result()
-
-    def close(self) -> None:
-        """Mark the running work as abandoned and accept no more. Does not wait."""
-        for turn in self._working:
-            turn.abandoned.set()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    async def _granted(self, turn: Turn, wait_s: float) -> None:
-        """Wait for a worker. A later piece of a call comes before what its flow has not begun; of a full queue the
-        newest turn of the flow with most gives way."""
-        turns = self._waiting.setdefault(turn.flow, deque())
-        (turns.appendleft if turn.begun else turns.append)(turn)
-        self._start()
-        while not turn.begun and not turn.ready.done() and self.queued - turn.cost >= self.queue:
-            refused = next(each for each in reversed(self._waiting[self._largest()]) if not each.begun)
-            self._remove(refused)
-            if not refused.ready.done():
-                refused.ready.set_exception(self._overloaded())
-        try:
-            async with asyncio.timeout(wait_s):
-                await turn.ready
-        except BaseException as error:
-            self._remove(turn)
-            if turn in self._working:  # a worker became free for it in the same moment
-                self._free(turn)
-            if isinstance(error, TimeoutError):
-                problem = "the deadline passed while the request waited for a worker"
-                raise DeadlineError(problem, subject="queue") from None
-            raise
-
-    def _cost(self, flow: Flow) -> int:
-        """What the turns of a flow add to the queue."""
-        return sum(turn.cost for turn in self._waiting[flow] if not turn.begun)
-
-    def _largest(self) -> Flow:
-        return max(self._waiting, key=self._cost, default=Flow())
-
-    def _remove(self, turn: Turn) -> None:
-        turns = self._waiting.get(turn.flow, deque())
-        if turn in turns:
-            turns.remove(turn)
-        if not turns:
-            self._waiting.pop(turn.flow, None)
-
-    def _overloaded(self) -> OverloadedError:
-        return OverloadedError(
-            f"{self.workers} requests run, and requests that cost {self.queued:,} units wait already",
-            remedy="Try again later, or use another replica",
-            retry_after_s=min(max(self.queued * self._unit_s / self.workers, _LEAST_HINT_S), _MOST_HINT_S),
-        )
-
-    def _start(self) -> None:
-        while len(self._working) < self.workers:
-            dear = sum(turn.cost > _MOST_CHEAP for turn in self._working)
-            most = _MOST_CHEAP if 0 < self.workers - 1 <= dear else sys.maxsize
-            turn = next((each for turns in self._waiting.values() for each in turns if each.cost <= most), None)
-            if turn is None:
-                return
-            self._waiting[turn.flow] = self._waiting.pop(turn.flow)  # to the end
-            self._remove(turn)
-            if not turn.ready.done():
-                self._working.add(turn)
-                turn.ready.set_result(None)
-
-    def _free(self, turn: Turn) -> None:
-        self._working.discard(turn)
-        self._start()
 
 
 class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
@@ -421,11 +267,6 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         call = current_call()
         until = deadline or self._deadline(context)
         return await self._limiter.run(work, deadline=until, flow=flow_of(call, call.tenant), cost=cost, begun=begun)
-
-
-def flow_of(call: CallRecord, tenant: str) -> Flow:
-    """Whose turn a call takes: that of its caller, or of its address where callers have no name."""
-    return Flow(tenant, call.caller.name or call.peer)
 
 
 def _cost(engine: Engine, request: Request) -> int:

@@ -78,7 +78,7 @@ def places(inputs: dict[str, object], tmp_path: Path) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("extra", "package", "command"),
     [
-        ("web", "uvicorn", "serve --store STORE --web"),
+        ("web", "starlette", "serve --store STORE --web"),
         ("rest", "starlette", "rest --store STORE"),
         ("mcp", "mcp", "mcp --store STORE"),
         ("mcp", "mcp", "validate mcp:x"),

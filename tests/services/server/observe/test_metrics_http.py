@@ -1,18 +1,17 @@
-"""The HTTP port for scrapes and probes: what it answers, whom it refuses, and that nobody can hold it."""
+"""The HTTP port for scrapes and probes: what it answers."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from services.http.http_server import serve_http
-from services.server.observe.metrics import CONNECTIONS, Authorize, anybody, metrics_app
+from services.server.observe.metrics import metrics_app
 from tests.services.server.observe.scraping import fetch
 
 
 @asynccontextmanager
-async def listening(authorize: Authorize = anybody, ready: bool = True) -> AsyncIterator[int]:
-    app = metrics_app(lambda: b"up 1\n", lambda: ready, authorize=authorize)
-    async with serve_http(app, host="127.0.0.1", port=0, connections=CONNECTIONS) as address:
+async def listening(ready: bool = True) -> AsyncIterator[int]:
+    app = metrics_app(lambda: b"up 1\n", lambda: ready)
+    async with serve_http(app, host="127.0.0.1", port=0) as address:
         yield int(address.rpartition(":")[2])
 
 
@@ -29,11 +28,3 @@ async def test_it_answers_scrapes_and_probes() -> None:
     async with listening(ready=False) as port:
         assert (await fetch(port, "/readyz"))[::2] == (503, "not ready\n")
         assert (await fetch(port, "/livez"))[0] == 200
-
-
-async def test_who_holds_connections_loses_them_to_a_probe() -> None:
-    async with listening() as port:
-        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(100)]
-        assert (await fetch(port, "/livez"))[0] == 200
-        for _, writer in silent:
-            writer.close()

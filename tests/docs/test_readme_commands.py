@@ -96,5 +96,5 @@ def test_the_commands_run_in_their_order(checkout: Path) -> None:
     assert "searchSupplierInvoices" in printed["search 'overdue invoices of supplier Acme'"]
     assert "312 tools" in printed["build examples/enterprise/catalog"]
     assert "| default | 10 |" in printed["eval compare"]
-    for name in ("graph.ttl", "report/report.html", "report-2/failures.html", "requests/queries.jsonl"):
+    for name in ("report/report.html", "report-2/failures.html", "requests/queries.jsonl"):
         assert (checkout / name).stat().st_size > 0, name

@@ -183,7 +183,6 @@ class ResultKept(Event):
     step: int
     nth: int
     handle: str
-    kind: str
     size: int
     cut: bool
     summary: str

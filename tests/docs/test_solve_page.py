@@ -28,4 +28,4 @@ async def test_the_function_of_the_example_is_registered_and_called() -> None:
     tools: ToolSet = names["tools"]
     (id_,) = tools.ids
     assert (await tools.call(id_, {"part": "bolt"})).body == {"left": 7}
-    assert [each["name"] for each in tools.documents()] == ["stock"]
+    assert [each.name for each in tools.tools()] == ["stock"]

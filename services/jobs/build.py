@@ -16,6 +16,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from inference import EMBEDDED_MODELS, allowed_by_environment, load_encoder, require_allowed_model
 from inference.cached_encoder import CachedEncoder, PooledEncoder
 from inference.chat import ChatModel
@@ -61,6 +63,7 @@ from retrieval.snapshot.manifest import (
     verify_snapshot,
 )
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, publish, publish_again, staging_folder
+from retrieval.snapshot.publish_version import publish_version
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.signing import signing_key_file
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
@@ -486,12 +489,13 @@ def sync_sources(plan: BuildPlan, *, allowed_models: Sequence[str] = ()) -> tupl
         return one != other and as_read(Tool.from_json(json.loads(one))) != as_read(Tool.from_json(json.loads(other)))
 
     report = build(replace(plan, published=False), complete=complete)
+    snapshot_id = report.snapshot_id if before is None else _with_learned(before, plan, report.snapshot_id)
     previous_id, key = before.id if before else "", plan.signing_key or signing_key_file()
-    publish_again(plan.store, report.snapshot_id, replaces=previous_id, signing_key=key)
+    publish_again(plan.store, snapshot_id, replaces=previous_id, signing_key=key)
     collect_after(plan.store, plan.keep)
-    new, old = _lines(open_snapshot(plan.store / SNAPSHOTS / report.snapshot_id)), _lines(before) if before else {}
+    new, old = _lines(open_snapshot(plan.store / SNAPSHOTS / snapshot_id)), _lines(before) if before else {}
     return report, {
-        "snapshot_id": report.snapshot_id,
+        "snapshot_id": snapshot_id,
         "previous_id": previous_id,
         "tools": len(new),
         "added": sorted(new.keys() - old.keys()),
@@ -526,6 +530,18 @@ def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) 
     allowed = (*allowed_models, *allowed_by_environment())
     require_allowed_model(manifest.encoder.name, allowed, subject=str(before.folder))
     return replace(plan, encoder=manifest.encoder.name)
+
+
+def _with_learned(before: Snapshot, plan: BuildPlan, snapshot_id: str) -> str:
+    """Return the id of the built snapshot with what was learned from use of the published one."""
+    if before.learned is None:
+        return snapshot_id
+    built = open_snapshot(plan.store / SNAPSHOTS / snapshot_id)
+    numbers = [built.find_node(f"tool:{before.tool_id(number)}") for number in range(before.tool_count)]
+    moved = np.asarray([-1 if number is None else number for number in numbers], dtype=np.int64)
+    learned, key = before.learned.renumbered(moved), plan.signing_key
+    ranking = built.manifest.ranking
+    return publish_version(built, plan.store, ranking=ranking, learned=learned, published=False, signing_key=key)
 
 
 def _lines(snapshot: Snapshot) -> dict[str, str]:

@@ -40,8 +40,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 ROOT = Path(__file__).resolve().parent.parent
 
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux accounts to processes")
-
 # No test depends on the speed of the machine, and CI draws the same examples every time.
 settings.register_profile(
     "egotools",

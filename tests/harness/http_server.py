@@ -151,15 +151,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Nothing on the error channel."""
-
-
-_CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-_PROCESSING = b"HTTP/1.1 102 Processing\r\n\r\n"
-DRIPS = {
-    "a header": Reply(raw=b"HTTP/1.1 200 OK\r\nX-Slow: ", body=b"a", endless=0.05),
-    "interim answers": Reply(raw=b"", body=_PROCESSING, endless=0.05),
-    "a flood of interim answers": Reply(raw=b"", body=_PROCESSING * 1000, endless=0.0),
-    "a chunk's extension": Reply(raw=_CHUNKED + b"5;", body=b"a", endless=0.05),
-    "chunks": Reply(raw=_CHUNKED, body=b"1\r\n \r\n", endless=0.05),
-}
-"""Answers without end, each byte of which comes well within a timeout."""

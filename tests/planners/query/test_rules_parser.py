@@ -129,7 +129,6 @@ def _fields(**fields: dict[str, Any]) -> Domain:
 
 
 MADE = {"operators": ["=", "<", ">"], "kind": "date", "words": ["created at"]}
-PAID = {"operators": ["="], "kind": "boolean", "words": ["paid"], "values": ["paid"]}
 
 
 def test_a_date_that_may_be_of_two_fields_or_of_none_is_refused() -> None:

@@ -16,7 +16,6 @@ from tests.planners.graphseek.agent.http_run import Asker, calls, named
 from tests.planners.stores.reading_tables import read_tables
 
 DEAREST = {"node_type": "BatteryModule", "order_by": "marketPrice", "descending": True, "limit": 1}
-COSTLIEST = {"node_type": "BatteryModule", "order_by": "unitCost", "descending": True, "limit": 1}
 
 
 def equal(value: float, key: str = "unitCost") -> dict[str, Any]:

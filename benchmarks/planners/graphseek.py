@@ -125,8 +125,9 @@ async def _tables(results: ResultStore, handles: Sequence[str]) -> list[Table]:
     tables: list[Mapping[str, Sequence[object]]] = []
     for handle in handles:
         result = results.result(handle)
-        rows = await results.rows(handle, limit=_MOST_ROWS)
-        tables.append({column.name: [row[at] for row in rows] for at, column in enumerate(result.columns)})
+        if result.kind == "table":
+            rows = await results.rows(handle, limit=_MOST_ROWS)
+            tables.append({column.name: [row[at] for row in rows] for at, column in enumerate(result.columns)})
     return tables
 
 

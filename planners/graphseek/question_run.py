@@ -230,7 +230,7 @@ class _Run:
                     said: dict[str, str] = {"kind": fault.kind, "problem": fault.problem, "hint": fault.hint}
                     emit(Faulted(step=step, nth=nth, **said))
                     return Fault(**said)
-                names = ("handle", "size", "cut", "summary", "notes")
+                names = ("handle", "kind", "size", "cut", "summary", "notes")
                 shown: dict[str, Any] = {name: getattr(result, name) for name in names}
                 emit(events.ResultKept(step=step, nth=nth, **shown))
                 return result

@@ -53,9 +53,10 @@ class TableQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A table that stands on disk."""
+    """A table that stands on disk; the result of ``show`` is of kind ``presentation``, and has the handle of what is shown."""
 
     handle: str  # ``t1``, ``t2``, … within a run
+    kind: Literal["table", "presentation"]
     size: int  # its rows
     summary: str  # what a model sees: at most 600 tokens, whatever the size
     columns: tuple[ResultColumn, ...] = ()
@@ -355,7 +356,7 @@ class ResultStore:
             aggregates = f"count(c{at}), count(DISTINCT c{at}), min(c{at}), max(c{at})"
             stats += [_ColumnStats(each, *row) for row in cursor.execute(f"SELECT {aggregates} {of}").fetchall()]
         told = tuple(map(written, notes))
-        result = Result(handle=handle, size=size, summary="", columns=tuple(named), cut=cut, notes=told)
+        result = Result(handle=handle, kind="table", size=size, summary="", columns=tuple(named), cut=cut, notes=told)
         result = replace(result, summary=_table_summary(result, title, stats, head, tail))
         distinct = [each.distinct for each in stats if each.distinct <= _MOST_DISTINCT]
         record = _Record(result=result, counts=() if cut else (size, *(each.values for each in stats), *distinct))

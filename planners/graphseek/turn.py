@@ -183,6 +183,7 @@ class ResultKept(Event):
     step: int
     nth: int
     handle: str
+    kind: str
     size: int
     cut: bool
     summary: str

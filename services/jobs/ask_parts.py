@@ -26,7 +26,7 @@ from planners.graphseek.operators.operator import Operator, known_operators
 from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_recorded, replay_question
 from planners.graphseek.results import Cell, ResultStore
 from planners.graphseek.rules_turns import RulesTurns
-from planners.graphseek.turn import AgentEvent, AgentSettings, Ended
+from planners.graphseek.turn import AgentEvent, AgentSettings, Ended, ResultKept
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.stores import READABLE_ADDRESSES, open_readable
 from planners.stores.graph_schema import ReadableGraph
@@ -95,10 +95,11 @@ async def ask_graph(
             results=results,
             turns=RulesTurns() if plan.chat is None else LlmTurns(plan.chat),
         )
-        answered = await answer_recorded(question, kept, parts, plan.settings, observe)
+        shown, told = _presented(observe)
+        answered = await answer_recorded(question, kept, parts, plan.settings, told)
         if kept.end is not None:
             await results.close_for_writing()
-        return Told(answered=answered, pages=await _pages(results, answered.end.of, rows))
+        return Told(answered=answered, pages=await _pages(results, [*shown, *answered.end.of], rows))
 
 
 async def replay_answer(journal: Path, observe: Callable[[AgentEvent], None], *, rows: int) -> Told:
@@ -106,13 +107,26 @@ async def replay_answer(journal: Path, observe: Callable[[AgentEvent], None], *,
     if not journal.is_file():
         problem, remedy = "there is no such journal", "Name that of a question"
         raise InvalidArgumentError(problem, subject=str(journal), remedy=remedy)
-    answered = await replay_question(read_run_journal(journal), observe)
+    shown, told = _presented(observe)
+    answered = await replay_question(read_run_journal(journal), told)
     with contextlib.closing(_results_of(journal)) as results:
-        return Told(answered=answered, pages=await _pages(results, answered.end.of, rows))
+        return Told(answered=answered, pages=await _pages(results, [*shown, *answered.end.of], rows))
 
 
 def _results_of(journal: Path) -> ResultStore:
     return ResultStore(journal.with_name(f"{journal.name}.results"))
+
+
+def _presented(observe: Callable[[AgentEvent], None]) -> tuple[list[str], Callable[[AgentEvent], None]]:
+    """The handles of what a run presents, which are added while it goes on, and the observer that adds them and hands events on."""
+    shown: list[str] = []
+
+    def told(event: AgentEvent) -> None:
+        if isinstance(event, ResultKept) and event.kind == "presentation":
+            shown.append(event.handle)
+        observe(event)
+
+    return shown, told
 
 
 async def _pages(results: ResultStore, handles: Sequence[str], count: int) -> list[dict[str, Any]]:
@@ -125,7 +139,7 @@ async def _pages(results: ResultStore, handles: Sequence[str], count: int) -> li
             rows = await results.rows(handle, limit=count)
             page: dict[str, Any] = {
                 "handle": handle,
-                "kind": "table",
+                "kind": found.kind,
                 "total": found.size,
                 "cut": found.cut,
                 "notes": list(found.notes),

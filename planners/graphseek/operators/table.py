@@ -1,4 +1,4 @@
-"""Operators on results that are there: rows read, filtered, grouped, joined and merged in SQL."""
+"""Operators on results that are there: rows read, filtered, grouped, joined and merged in SQL, graphs as tables, and what a person is to see."""
 
 from __future__ import annotations
 
@@ -188,3 +188,11 @@ async def read(arguments: Arguments, context: OperatorContext) -> Result:
             if fits(text := "\n".join(lines)):
                 return replace(table, summary=text)
     return replace(table, summary=f"{table.handle}: no row fits.")
+
+
+@operator("handle*", handle=lambda forms: forms.handle())
+async def show(arguments: Arguments, context: OperatorContext) -> Result:
+    """Show a result to the person who asked: a table with its rows, relationships as a drawing. Results that the answer names are
+    shown without it."""
+    found = stored(context, arguments["handle"])
+    return replace(found, kind="presentation", summary=f"{found.handle} is shown.")

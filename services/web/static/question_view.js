@@ -62,8 +62,8 @@ export class QuestionView {
     this.#line(element("details", {}, element("summary", {}, "Query"), element("pre", { class: "mono" }, text + given)));
   }
 
-  onResultKept({ handle, size, notes }) {
-    this.#line([`${handle}: ${count(size)} rows`, ...notes].join(". "));
+  onResultKept({ handle, kind, size, notes }) {
+    this.#line([`${handle}: ${kind}${kind === "presentation" ? "" : `, ${count(size)} ${kind === "graph" ? "nodes" : "rows"}`}`, ...notes].join(". "));
   }
 
   onFaulted({ problem, hint }) {

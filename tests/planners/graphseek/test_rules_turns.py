@@ -60,6 +60,8 @@ async def answer_all(
 
 async def _table(store: ResultStore, handle: str) -> dict[str, list[Cell]]:
     result = store.result(handle)
+    if result.kind != "table":
+        return {}
     rows = await store.rows(handle, limit=100_000)
     return {column.name: [row[at] for row in rows] for at, column in enumerate(result.columns)}
 

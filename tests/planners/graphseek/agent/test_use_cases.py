@@ -73,6 +73,7 @@ def test_blueprint(asker: Asker, loop: asyncio.Runner) -> None:
         asker.ask(
             "Show me the unique manufacturing blueprint for vehicle model EV-X7.",
             calls(("subgraph", asked)),
+            calls(("show", {"handle": "t1"})),
             {"answer": told, "of": ["t1"]},
         )
     )

@@ -11,6 +11,7 @@ from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.operators.table import filter_ as FILTER
 from planners.graphseek.operators.table import merge as MERGE
 from planners.graphseek.operators.table import read as READ
+from planners.graphseek.operators.table import show as SHOW
 from planners.graphseek.results import Cell, Result, ResultStore
 from tests.planners.graphseek.operators.plain_oracle import TESTS, aggregated, holds
 from tests.planners.graphseek.results.stores import column, context, kept
@@ -122,6 +123,12 @@ async def test_read_fits_whatever_the_rows(store: ResultStore) -> None:
     result = await run(store, READ, handle=wide)
     assert PromptTokens().count(result.summary) <= 600
     assert "한" in result.summary
+
+
+async def test_what_is_shown_is_the_result_itself(store: ResultStore) -> None:
+    handle = (await kept(store, COLUMNS, [("a", 1.5, 0, True)])).handle
+    result = await run(store, SHOW, handle=handle)
+    assert (result.handle, result.kind, store.result(handle).kind) == (handle, "presentation", "table")
 
 
 def where(key: str, operator: str, value: Any) -> dict[str, Any]:

@@ -162,7 +162,7 @@ async def test_calls_of_the_second_table_of_the_processor_end_it() -> None:
 
 
 @ESCAPE
-@pytest.mark.parametrize("victim", ["os.getppid()", "1", "-1", "0", str(os.getpid())])
+@pytest.mark.parametrize("victim", ["os.getppid()", "1", "-1", "0", pytest.param(str(os.getpid()), id="the runner")])
 async def test_who_kills_another_ends_alone(victim: str) -> None:
     limits, mark = marked(seconds=2.0)
     kill = f"for s in (15, 2, 1, 9):\n  try: os.kill({victim}, s)\n  except OSError: pass"

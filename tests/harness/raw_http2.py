@@ -1,4 +1,4 @@
-"""HTTP/2 by hand, for what no gRPC client does: windows of 0, thousands of calls at once."""
+"""HTTP/2 by hand, for what no gRPC client does: windows of 0, streams that are opened and reset, thousands of calls at once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-_HEADERS, _DATA, _SETTINGS = 1, 0, 4
+_HEADERS, _DATA, _RESET, _SETTINGS = 1, 0, 3, 4
 _END_STREAM, _END_HEADERS, _ACK = 1, 4, 1
 _INITIAL_WINDOW = 4
+_CANCEL = 8
 
 
 def _frame(kind: int, flags: int, stream: int, body: bytes = b"") -> bytes:
@@ -32,6 +33,11 @@ def call_frames(number: int, path: str, message: bytes) -> bytes:
     head = b"".join(_header(*each) for each in {**named, "content-type": "application/grpc"}.items())
     body = b"\0" + struct.pack(">I", len(message)) + message
     return _frame(_HEADERS, _END_HEADERS, stream, head) + _frame(_DATA, _END_STREAM, stream, body)
+
+
+def reset_frame(number: int) -> bytes:
+    """The frame that gives up call ``number``."""
+    return _frame(_RESET, 0, 2 * number + 1, struct.pack(">I", _CANCEL))
 
 
 @asynccontextmanager

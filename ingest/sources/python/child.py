@@ -13,8 +13,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+import typing_extensions
 
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord, Source
@@ -106,6 +109,9 @@ def main() -> None:
 
 def _rows(address: str) -> Iterator[dict[str, Any]]:
     from ingest.sources.python.callables import describe_module
+
+    if sys.version_info < (3, 12):  # pydantic reads no fields of a typing.TypedDict there
+        typing.TypedDict = typing_extensions.TypedDict
     from ingest.sources.sanitize import sanitize_tool
 
     # The current folder is on the path as with ``python -m``; an installed command does not have it there.

@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses, datetime, enum, typing, uuid
 from collections.abc import Sequence
 from pydantic import BaseModel, Field
-from typing_extensions import TypedDict
 
 class Unit(enum.Enum):
     C = "celsius"
@@ -26,7 +25,7 @@ class Place:
     inside: Place | None = None
     zip: typing.Annotated[str, Field(description="Postal code")] = ""
 
-class Report(TypedDict):
+class Report(typing.TypedDict):
     degrees: float
     days: list[Place]
 

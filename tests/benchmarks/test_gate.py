@@ -180,7 +180,7 @@ def test_a_set_of_other_requests_is_not_compared(tmp_path: Path) -> None:
 
 def test_the_committed_reference_is_of_every_set_of_the_gate(shared: Path) -> None:
     reference = read_reference(REFERENCE)
-    by_needs = {f"{name}@needs" for name in BY_NEEDS}
+    by_needs = {*(f"{name}@needs" for name in BY_NEEDS), "reranked enterprise@needs"}
     assert set(reference) == {bench_set.name for bench_set in bench_sets(bench=shared / "bench")} | by_needs
     for name, one in reference.items():
         assert one.system == ("default@needs" if name in by_needs else "default")

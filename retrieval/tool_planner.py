@@ -234,9 +234,8 @@ class _Steps:
 _CACHED_TOOLS = 20_000
 _GOAL_RANKS, _GOAL_PROBABILITY = 10, 0.5
 _MOST_CERTAIN = 0.9999  # of a goal that nobody named: a rounded probability may be 1
-_UNFIT = (
-    5.0  # standard deviations that a supplier loses that takes words where the request has none, or none where it has
-)
+# Standard deviations that a supplier loses that takes words where the request has none, or none where it has.
+_UNFIT = 5.0
 _ASKED = 4.0  # cost of an input that is asked for although a tool could give it
 
 

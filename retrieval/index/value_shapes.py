@@ -20,9 +20,8 @@ from retrieval.index.records import Records, write_records
 
 _FILE = "value_shapes"
 _MAX_TOKENS = 400  # distinct values that are looked up in one text
-_MAX_STEPS = (
-    300_000_000  # instructions times characters that are looked up: at worst about a second. Chosen, not tuned.
-)
+# Instructions times characters that are looked up: at worst about a second. Chosen, not tuned.
+_MAX_STEPS = 300_000_000
 # Memory of RE2 for the states that it has met. With less than some 160 bytes an instruction it would match nothing.
 _LEAST_BYTES, _BYTES_AN_INSTRUCTION = 2**24, 256
 _TOKEN = re.compile(r"[^\s\"'`<>()\[\]{},;|“”‘’«»]{3,256}")

@@ -5,8 +5,9 @@ after all else, the one farthest from the return variable first, those at one di
 the one before it left. A filter that no lookup of its type takes, and numbers, booleans and dates, are checked on the field that the
 candidates carry, which needs no call.
 
-Candidates are known without a call (the user, an interval), found by filters, or reached along an edge from other candidates. What is likely
-to fetch the fewest rows is done next, and with it whatever would not fetch fewer rows from its result. A failed call does not end the run. What could not be applied is in ``missing``; the answer is exact for the graph without it.
+Candidates are known without a call (the user, an interval), found by filters, or reached along an edge from other candidates. What is
+likely to fetch the fewest rows is done next, and with it whatever would not fetch fewer rows from its result. A failed call does not end
+the run. What could not be applied is in ``missing``; the answer is exact for the graph without it.
 """
 
 from __future__ import annotations

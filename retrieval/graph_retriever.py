@@ -70,6 +70,7 @@ class GraphRetriever:
         self._fusion = FusionRanker(weights, name=FUSION, bounded=not as_printed)
         self._ranker = ranker or self._fusion
         self._margin = weights.resolver_margin
+        self._coherent = weights["system_coherence"] > 0
         self._reranker = reranker
         self._boosts = None if as_printed else snapshot.boosts
         self._learned = None if as_printed else snapshot.learned
@@ -113,7 +114,8 @@ class GraphRetriever:
         context.candidates = np.unique(np.concatenate([*best, *(part.candidates for part in parts[: -len(needs)])]))
         whole = self._rank(context)
         with context.stage("rank"):
-            fused = fuse_needs(rankings, whole)
+            coherent = self._coherent and context.snapshot.system_count > 1
+            fused = fuse_needs(rankings, whole, systems=context.snapshot.tool_systems if coherent else None)
             fused = replace(fused, ranking=chosen_first(context, fused.ranking))
         return respond_to_needs(context, fused, rankings, served, preset=self.name)
 

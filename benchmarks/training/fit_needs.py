@@ -15,6 +15,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from benchmarks.command import run_command
 from benchmarks.sets import REAL, SHIPPED_DEV, BenchSet, bench_sets, real_sets
@@ -26,9 +27,8 @@ from retrieval.candidates.candidate_generation import generate_candidates
 from retrieval.engine import open_engine
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.confidence import tool_evidence
 from retrieval.ranking.fusion import feature_matrix
-from retrieval.ranking.need_fusion import NEED_WEIGHTS, fuse_needs
+from retrieval.ranking.need_fusion import NEED_WEIGHTS, fuse_needs, need_evidence
 from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.weights import SHIPPED
 from retrieval.retriever import DEFAULT
@@ -41,10 +41,12 @@ class Asked(NamedTuple):
     """A request with the ranking of each of its needs.
 
     :param slots: the numbers of the tools of each slot.
+    :param systems: as of :func:`retrieval.ranking.need_fusion.need_evidence`.
     """
 
     slots: list[set[int]]
     rankings: list[Ranking]
+    systems: NDArray[np.int64] | None
 
 
 def main(
@@ -65,6 +67,7 @@ def main(
 def ask(bench_set: BenchSet, store: Path, limit: int) -> list[Asked]:
     """The requests of a set that have needs, each need ranked by itself as ``default`` does."""
     engine = open_engine(store)
+    systems = engine.snapshot.tool_systems if engine.snapshot.system_count > 1 else None
     queries = with_needs(read_queries([bench_set.queries]), [path for path in (bench_set.needs,) if path])
     chosen = sample_queries(of_split(queries, bench_set.split) if bench_set.split else queries, limit).queries
 
@@ -79,7 +82,7 @@ def ask(bench_set: BenchSet, store: Path, limit: int) -> list[Asked]:
             ranked[need] = Ranking(tools=matrix.tools, scores=matrix.scores(SHIPPED), features={})
         numbers = ([engine.snapshot.find_node(f"tool:{tool}") for tool in slot] for slot in query.slots)
         slots = [{number for number in slot if number is not None} for slot in numbers]
-        return Asked(slots, [ranked[need] for need in needs])
+        return Asked(slots, [ranked[need] for need in needs], systems)
 
     return [one(query) for query in chosen if query.needs]
 
@@ -90,12 +93,8 @@ def fit(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
     for requests in asked.values():
         needs = sum(len(one.rankings) for one in requests)
         for one in requests:
-            for ranking in one.rankings:
+            for ranking, evidence in zip(one.rankings, need_evidence(one.rankings, one.systems), strict=True):
                 best = ranking.best(_PLACES)
-                evidence = {
-                    **tool_evidence(ranking.scores),
-                    "needs": np.full(len(ranking.tools), np.log(len(one.rankings))),
-                }
                 rows.append(np.stack([evidence[name][best] for name in NEED_WEIGHTS if name], axis=1))
                 firsts = [rank for rank in _first_ranks(ranking.tools[best].tolist(), one.slots) if rank]
                 labels.append(np.isin(np.arange(1, len(best) + 1), firsts).astype(np.float64))
@@ -114,7 +113,7 @@ def complete(asked: Sequence[Asked], weights: Mapping[str, float]) -> list[float
     nothing = Ranking(tools=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32), features={})
     hits = []
     for one in asked:
-        fused = fuse_needs(one.rankings, nothing, weights=weights).ranking
+        fused = fuse_needs(one.rankings, nothing, systems=one.systems, weights=weights).ranking
         order = fused.tools[fused.best(max(_CUTOFFS))].tolist()
         depth = complete_at(_first_ranks(order, one.slots))
         hits.append([depth is not None and depth <= k for k in _CUTOFFS])

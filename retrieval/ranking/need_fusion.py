@@ -1,8 +1,8 @@
 """Fusing the rankings of the needs of a request into one ranking.
 
 Each place of a need's ranking has a calibrated probability that its tool is needed. The next tool is the one that is most likely to serve a
-need that those before it leave open (greedy, so within 1 - 1/e of the best set of each size). The ranking of the whole request takes part with
-a smaller weight: it knows which system the needs share, and which tools the best ones need.
+need that those before it leave open (greedy, so within 1 - 1/e of the best set of each size). A tool is likelier where other needs find theirs
+in its system too. The ranking of the whole request takes part with a smaller weight: it knows which tools the best ones need.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from inference.encoder import Floats2d
+from inference.encoder import Floats1d, Floats2d
 from retrieval.ranking.confidence import NEEDED, probability, tool_evidence
 from retrieval.ranking.ranking import Ranking
 
 # With ``auto_k``: the least score of a returned tool. It keeps .86 of the requests that ten tools complete, with 1.7
 # times as many tools as are needed; .05 keeps .94 with 2.6 times as many.
 NEEDED_OF_NEEDS = 0.1
-# The logistic model of a tool for one need; evidence as in :func:`retrieval.ranking.confidence.tool_evidence`, and the
-# logarithm of the number of needs. Fitted on 1,138 requests over fifteen catalogues;
-# ``benchmarks/training/fit_needs.py`` fits it again, and with one catalogue left out.
+# The logistic model of a tool for one need, over the evidence of :func:`need_evidence`. Fitted on 1,138 requests over fifteen catalogues;
+# ``benchmarks/training/fit_needs.py`` fits it again, and with one catalogue left out. The evidence ``system`` was added to the
+# others of an earlier fit, so that catalogues of one system are ranked as before; all fitted together it has .38.
 NEED_WEIGHTS: Mapping[str, float] = {
     "": -0.97,
     "rank": -0.49,
@@ -30,7 +31,10 @@ NEED_WEIGHTS: Mapping[str, float] = {
     "fifth": 0.46,
     "tenth": 0.28,
     "needs": 0.83,
+    "system": 0.4,
 }
+# The least share of a system in a need; .02 was better than .1 and .3 with each catalogue left out.
+_LEAST_SHARE = 0.02
 # Of the whole request's probability beside that of the needs. Between .15 and .5 little changes; without it 1 to 2
 # points are lost.
 _WHOLE = 0.3
@@ -54,19 +58,52 @@ class FusedNeeds:
         return tuple(int(need) for need in order if served_N[need] >= _SERVES)
 
 
+def need_evidence(rankings: Sequence[Ranking], systems: NDArray[np.int64] | None) -> list[Mapping[str, Floats1d]]:
+    """Return the evidence for the tools of each need's ranking, float32 [tools of the ranking] each: that of
+    :func:`retrieval.ranking.confidence.tool_evidence`, ``needs``, the logarithm of their number, and ``system``, <= 0: the
+    logarithm of the largest share of the tool's system in another need, where the need's best tool has share 1.
+
+    :param rankings: each of at least one tool.
+    :param systems: the system of each tool of the catalogue, int64 [catalogue]; None where systems do not count.
+    """
+    alone = {name: weight for name, weight in NEED_WEIGHTS.items() if name != "system"}
+    needs = np.float32(np.log(len(rankings)))
+    found = [{**tool_evidence(each.scores), "needs": np.full_like(each.scores, needs)} for each in rankings]
+    if systems is None or len(rankings) < 2:
+        return [{**evidence, "system": np.zeros_like(evidence["needs"])} for evidence in found]
+    sizes = np.cumsum([len(each.tools) for each in rankings])[:-1]
+    _, joined = np.unique(systems[np.concatenate([each.tools for each in rankings])], return_inverse=True)
+    system_of = np.split(joined, sizes)
+    shares_NS = np.full((len(rankings), int(joined.max()) + 1), _LEAST_SHARE, dtype=np.float32)
+    for shares_S, evidence, systems_T in zip(shares_NS, found, system_of, strict=True):
+        likely_T = probability(alone, evidence)
+        np.maximum.at(shares_S, systems_T, likely_T / likely_T.max())
+    return [
+        {**evidence, "system": np.log(np.delete(shares_NS, need, axis=0).max(axis=0)[systems_T])}
+        for need, (evidence, systems_T) in enumerate(zip(found, system_of, strict=True))
+    ]
+
+
 def fuse_needs(
-    rankings: Sequence[Ranking], whole: Ranking, *, weights: Mapping[str, float] = NEED_WEIGHTS
+    rankings: Sequence[Ranking],
+    whole: Ranking,
+    *,
+    systems: NDArray[np.int64] | None = None,
+    weights: Mapping[str, float] = NEED_WEIGHTS,
 ) -> FusedNeeds:
     """Fuse the rankings of the needs, at least one, with that of the whole request, ``whole``: its features are kept,
-    and are 0 for a tool that only a need has. ``weights``: of the logistic model of a tool for one need."""
+    and are 0 for a tool that only a need has. ``systems`` as for :func:`need_evidence`; ``weights`` of the logistic model."""
     parts = [*rankings, whole]
     tools = np.unique(np.concatenate([part.tools for part in parts]))
     found_NT = np.zeros((len(parts), len(tools)), dtype=np.float32)
-    for row_T, part in zip(found_NT, parts, strict=True):
-        if len(part.tools):
-            needs = float(np.log(len(rankings)))
-            found_T = probability(weights, {**tool_evidence(part.scores), "needs": needs})
-            row_T[np.searchsorted(tools, part.tools)] = found_T
+    filled = [need for need, each in enumerate(rankings) if len(each.tools)]
+    for need, evidence in zip(filled, need_evidence([rankings[need] for need in filled], systems), strict=True):
+        found_NT[need, np.searchsorted(tools, rankings[need].tools)] = probability(weights, evidence)
+    if len(whole.tools):
+        asked = {"needs": float(np.log(len(rankings))), "system": 0.0}
+        found_NT[-1, np.searchsorted(tools, whole.tools)] = probability(
+            weights, {**tool_evidence(whole.scores), **asked}
+        )
     served_NT, whole_T = found_NT[:-1], _WHOLE * found_NT[-1]
     features = {**whole.with_tools(tools).features, "need_probability": served_NT.max(axis=0, initial=0.0)}
     # What each tool adds where it is taken; greedy, of equal ones the first.

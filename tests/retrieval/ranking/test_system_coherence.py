@@ -3,11 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from inference import HashingEncoder
 from ontology import Ontology, Tool
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import Request
 from retrieval.ranking.features import system_evidence
+from retrieval.ranking.need_fusion import fuse_needs
+from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from tests.retrieval.conftest import content_of, published
 
@@ -46,3 +50,22 @@ def test_an_everyday_word_in_small_letters_hardly_names_a_system(tmp_path: Path,
         return float(found.named_CS.max())
 
     assert 0 < share("please support my ticket") < share("a ticket in Support, please") == share("a zentrain ticket")
+
+
+def test_needs_that_find_their_tools_in_one_system_raise_its_tools() -> None:
+    """Tools 0 to 3 are of system 7, 4 to 7 of system 9. The second need hardly prefers tool 4 to tool 1."""
+
+    def ranking(**scores: float) -> Ranking:
+        row = np.asarray([scores.get(f"t{tool}", 0.0) for tool in range(8)], dtype=np.float32)
+        return Ranking(tools=np.arange(8), scores=row, features={})
+
+    def order(*needs: Ranking, systems: np.ndarray | None) -> list[int]:
+        nothing = Ranking(tools=np.empty(0, np.int64), scores=np.empty(0, np.float32), features={})
+        fused = fuse_needs(needs, nothing, systems=systems).ranking
+        return [int(tool) for tool in fused.best(2)]
+
+    clear, undecided = ranking(t0=3.0), ranking(t4=1.01, t1=1.0)
+    systems = np.repeat([7, 9], 4)
+    assert order(clear, undecided, systems=None) == [0, 4]
+    assert order(clear, undecided, systems=systems) == order(undecided, clear, systems=systems) == [0, 1]
+    assert order(undecided, systems=systems) == [4, 1]  # one need alone

@@ -19,6 +19,7 @@ from retrieval.completion.complete import Completion
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import ConfidenceModel, ServedNeed
+from retrieval.ranking.features import named_systems
 from retrieval.ranking.fusion import (
     FusionRanker,
     PromotingReranker,
@@ -114,8 +115,8 @@ class GraphRetriever:
         context.candidates = np.unique(np.concatenate([*best, *(part.candidates for part in parts[: -len(needs)])]))
         whole = self._rank(context)
         with context.stage("rank"):
-            coherent = self._coherent and context.snapshot.system_count > 1
-            fused = fuse_needs(rankings, whole, systems=context.snapshot.tool_systems if coherent else None)
+            systems = context.snapshot.tool_systems if self._coherent and context.snapshot.system_count > 1 else None
+            fused = fuse_needs(rankings, whole, systems=systems, named=named_systems(context, context.request.query))
             fused = replace(fused, ranking=chosen_first(context, fused.ranking))
         return respond_to_needs(context, fused, rankings, served, preset=self.name)
 

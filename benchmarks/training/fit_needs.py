@@ -34,6 +34,9 @@ from retrieval.ranking.weights import SHIPPED
 from retrieval.retriever import DEFAULT
 
 _CUTOFFS = (3, 5, 10)
+_FITTED = [
+    name for name in NEED_WEIGHTS if name not in ("", "named")
+]  # no whole request, which could name a system, is read
 _PLACES = 60  # of a ranking; those after them are hardly ever needed
 
 
@@ -95,12 +98,12 @@ def fit(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
         for one in requests:
             for ranking, evidence in zip(one.rankings, need_evidence(one.rankings, one.systems), strict=True):
                 best = ranking.best(_PLACES)
-                rows.append(np.stack([evidence[name][best] for name in NEED_WEIGHTS if name], axis=1))
+                rows.append(np.stack([evidence[name][best] for name in _FITTED], axis=1))
                 firsts = [rank for rank in _first_ranks(ranking.tools[best].tolist(), one.slots) if rank]
                 labels.append(np.isin(np.arange(1, len(best) + 1), firsts).astype(np.float64))
                 weights.append(np.full(len(best), 1.0 / needs))
     found = fit_logistic(np.concatenate(rows).astype(np.float64), np.concatenate(labels), np.concatenate(weights))
-    return dict(zip([*(name for name in NEED_WEIGHTS if name), ""], map(float, found), strict=True))
+    return dict(zip([*_FITTED, ""], map(float, found), strict=True))
 
 
 def _first_ranks(tools: Sequence[int], slots: Sequence[set[int]]) -> list[int | None]:

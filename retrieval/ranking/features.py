@@ -259,15 +259,16 @@ def system_evidence(context: QueryContext) -> SystemEvidence | None:
 def _named(context: QueryContext, systems: Sequence[int]) -> Floats2d:
     """What each clause adds to the systems that it names; one that names none goes on with those that were named last."""
     position = {node: place for place, node in enumerate(systems)}
-    names: dict[str, list[int]] = {}
-    for entry in context.entries:
-        if entry.kind == "ngram" and entry.node in position:
-            names.setdefault(entry.text, []).append(position[entry.node])
     clauses = context.query.clauses or (context.query,)
     named_CS = np.zeros((len(clauses), len(systems)), dtype=np.float32)
-    if not names:
-        return named_CS
-    found = [_shares(clause.text, names, context.snapshot.abbreviations) for clause in clauses]
+    found = [
+        {
+            position[node]: _NAMED_SHARE * share
+            for node, share in named_systems(context, clause.text).items()
+            if node in position
+        }
+        for clause in clauses
+    ]
     last = next((one for one in found if one), {})
     for row, own in zip(named_CS, found, strict=True):
         last = own or last
@@ -276,16 +277,21 @@ def _named(context: QueryContext, systems: Sequence[int]) -> Floats2d:
     return named_CS
 
 
-def _shares(text: str, names: Mapping[str, Sequence[int]], abbreviations: Mapping[str, str]) -> dict[int, float]:
-    """System that a clause names → what that adds to it."""
-    shares: dict[int, float] = {}
-    for ngram in ngrams((text,), abbreviations):
-        if ngram in names:
+def named_systems(context: QueryContext, text: str) -> dict[int, float]:
+    """The nodes of the systems that a text of the request names, by a name of theirs that is an entry node or by the
+    namespace of their tools, each with a share in (0, 1]."""
+    snapshot, shares = context.snapshot, dict[int, float]()
+    names: dict[str, set[int]] = {}
+    for entry in context.entries:
+        if entry.kind == "ngram" and entry.node in snapshot.systems:
+            names.setdefault(entry.text, set()).add(entry.node)
+    for ngram in ngrams((text,), snapshot.abbreviations):
+        named = names.get(ngram, set()) | snapshot.systems_by_namespace.get(ngram.replace(" ", ""), frozenset())
+        if named:
             first, *others = ngram.split()
             # an everyday word is a name where it has a capital, not at the beginning of the text
             as_name = re.search(rf"\S\s+{re.escape(first[:4].capitalize())}", text)
             everyday = as_name is None and all(map(is_word, (first, *others)))
-            share = _NAMED_SHARE * (_EVERYDAY if everyday else 1.0)
-            for system in names[ngram]:
-                shares[system] = max(shares.get(system, 0.0), share)
+            for system in named:
+                shares[system] = max(shares.get(system, 0.0), _EVERYDAY if everyday else 1.0)
     return shares

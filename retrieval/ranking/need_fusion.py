@@ -2,7 +2,7 @@
 
 Each place of a need's ranking has a calibrated probability that its tool is needed. The next tool is the one that is most likely to serve a
 need that those before it leave open (greedy, so within 1 - 1/e of the best set of each size). A tool is likelier where other needs find theirs
-in its system too. The ranking of the whole request takes part with a smaller weight: it knows which tools the best ones need.
+in its system too, or the request names it. The ranking of the whole request takes part with a smaller weight: it knows which tools the best ones need.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from retrieval.ranking.ranking import Ranking
 NEEDED_OF_NEEDS = 0.1
 # The logistic model of a tool for one need, over the evidence of :func:`need_evidence`. Fitted on 1,138 requests over fifteen catalogues;
 # ``benchmarks/training/fit_needs.py`` fits it again, and with one catalogue left out. The evidence ``system`` was added to the
-# others of an earlier fit, so that catalogues of one system are ranked as before; all fitted together it has .38.
+# others of an earlier fit, so that catalogues of one system are ranked as before; all fitted together it has .38. Of 1 and 2 for
+# ``named`` 2 was better on the development half of the real documents; 25 of its 92 requests name a system.
 NEED_WEIGHTS: Mapping[str, float] = {
     "": -0.97,
     "rank": -0.49,
@@ -32,6 +33,7 @@ NEED_WEIGHTS: Mapping[str, float] = {
     "tenth": 0.28,
     "needs": 0.83,
     "system": 0.4,
+    "named": 2.0,
 }
 # The least share of a system in a need; .02 was better than .1 and .3 with each catalogue left out.
 _LEAST_SHARE = 0.02
@@ -58,30 +60,36 @@ class FusedNeeds:
         return tuple(int(need) for need in order if served_N[need] >= _SERVES)
 
 
-def need_evidence(rankings: Sequence[Ranking], systems: NDArray[np.int64] | None) -> list[Mapping[str, Floats1d]]:
+def need_evidence(
+    rankings: Sequence[Ranking], systems: NDArray[np.int64] | None, named: Mapping[int, float] = {}
+) -> list[dict[str, Floats1d]]:
     """Return the evidence for the tools of each need's ranking, float32 [tools of the ranking] each: that of
-    :func:`retrieval.ranking.confidence.tool_evidence`, ``needs``, the logarithm of their number, and ``system``, <= 0: the
-    logarithm of the largest share of the tool's system in another need, where the need's best tool has share 1.
+    :func:`retrieval.ranking.confidence.tool_evidence`; ``needs``, the logarithm of their number; ``system``, <= 0, the
+    logarithm of the largest share of the tool's system in another need, where the need's best tool has share 1; and
+    ``named``, in [0, 1], how surely the request names the system.
 
     :param rankings: each of at least one tool.
     :param systems: the system of each tool of the catalogue, int64 [catalogue]; None where systems do not count.
+    :param named: system → how surely the request names it.
     """
-    alone = {name: weight for name, weight in NEED_WEIGHTS.items() if name != "system"}
-    needs = np.float32(np.log(len(rankings)))
-    found = [{**tool_evidence(each.scores), "needs": np.full_like(each.scores, needs)} for each in rankings]
-    if systems is None or len(rankings) < 2:
-        return [{**evidence, "system": np.zeros_like(evidence["needs"])} for evidence in found]
-    sizes = np.cumsum([len(each.tools) for each in rankings])[:-1]
-    _, joined = np.unique(systems[np.concatenate([each.tools for each in rankings])], return_inverse=True)
-    system_of = np.split(joined, sizes)
-    shares_NS = np.full((len(rankings), int(joined.max()) + 1), _LEAST_SHARE, dtype=np.float32)
-    for shares_S, evidence, systems_T in zip(shares_NS, found, system_of, strict=True):
-        likely_T = probability(alone, evidence)
+    needs, found = float(np.log(max(1, len(rankings)))), list[dict[str, Floats1d]]()
+    for each in rankings:
+        same = {"needs": needs, "system": 0.0, "named": 0.0}
+        found.append({**tool_evidence(each.scores), **{name: np.full_like(each.scores, same[name]) for name in same}})
+    if systems is None or not rankings:
+        return found
+    nodes, joined = np.unique(systems[np.concatenate([each.tools for each in rankings])], return_inverse=True)
+    systems_of = np.split(joined, np.cumsum([len(each.tools) for each in rankings])[:-1])
+    named_S = np.asarray([named.get(node, 0.0) for node in nodes.tolist()], dtype=np.float32)
+    shares_NS = np.full((len(rankings), len(nodes)), _LEAST_SHARE, dtype=np.float32)
+    for shares_S, evidence, systems_T in zip(shares_NS, found, systems_of, strict=True):
+        likely_T = probability(NEED_WEIGHTS, evidence)
         np.maximum.at(shares_S, systems_T, likely_T / likely_T.max())
-    return [
-        {**evidence, "system": np.log(np.delete(shares_NS, need, axis=0).max(axis=0)[systems_T])}
-        for need, (evidence, systems_T) in enumerate(zip(found, system_of, strict=True))
-    ]
+    for need, (evidence, systems_T) in enumerate(zip(found, systems_of, strict=True)):
+        evidence["named"] = named_S[systems_T]
+        if len(rankings) > 1:
+            evidence["system"] = np.log(np.delete(shares_NS, need, axis=0).max(axis=0)[systems_T])
+    return found
 
 
 def fuse_needs(
@@ -89,18 +97,19 @@ def fuse_needs(
     whole: Ranking,
     *,
     systems: NDArray[np.int64] | None = None,
+    named: Mapping[int, float] = {},
     weights: Mapping[str, float] = NEED_WEIGHTS,
 ) -> FusedNeeds:
     """Fuse the rankings of the needs, at least one, with that of the whole request, ``whole``: its features are kept,
-    and are 0 for a tool that only a need has. ``systems`` as for :func:`need_evidence`; ``weights`` of the logistic model."""
+    and are 0 for a tool that only a need has. ``systems`` and ``named`` as for :func:`need_evidence`; ``weights`` of the logistic model."""
     parts = [*rankings, whole]
     tools = np.unique(np.concatenate([part.tools for part in parts]))
     found_NT = np.zeros((len(parts), len(tools)), dtype=np.float32)
     filled = [need for need, each in enumerate(rankings) if len(each.tools)]
-    for need, evidence in zip(filled, need_evidence([rankings[need] for need in filled], systems), strict=True):
+    for need, evidence in zip(filled, need_evidence([rankings[need] for need in filled], systems, named), strict=True):
         found_NT[need, np.searchsorted(tools, rankings[need].tools)] = probability(weights, evidence)
     if len(whole.tools):
-        asked = {"needs": float(np.log(len(rankings))), "system": 0.0}
+        asked = {"needs": float(np.log(len(rankings))), "system": 0.0, "named": 0.0}
         found_NT[-1, np.searchsorted(tools, whole.tools)] = probability(
             weights, {**tool_evidence(whole.scores), **asked}
         )

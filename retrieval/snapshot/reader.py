@@ -18,7 +18,7 @@ from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.tool import Tool, is_own_profile, may_be_own_profile, tool_text
 from ontology.tool_graph import Aliases, Provenance, SurfaceForms
 from retrieval.index.adjacency import Adjacency, read_adjacency
-from retrieval.index.bm25 import FIELDS, NAMES, Bm25Index, read_postings
+from retrieval.index.bm25 import FIELDS, NAMES, Bm25Index, name_key, read_postings
 from retrieval.index.filters import FilterIndex
 from retrieval.index.lookup import Lookup, PrefixIndex
 from retrieval.index.phrases import PHRASES_FIELD, read_phrases
@@ -305,6 +305,15 @@ class Snapshot:
         return systems
 
     @cached_property
+    def systems_by_namespace(self) -> dict[str, frozenset[int]]:
+        """The nodes of the systems of each namespace's tools, by its canonical name without spaces (``route53``)."""
+        found: dict[str, frozenset[int]] = {}
+        for namespace, tools in self.filters.tools_by_value("namespace"):
+            key, systems = name_key(namespace).replace(" ", ""), {*self.tool_systems[tools].tolist()}
+            found[key] = found.get(key, frozenset()) | (systems - {-1})
+        return found
+
+    @cached_property
     def identified(self) -> PrefixIndex:
         """The entities that some parameter identifies, by what the prefix of an identifier abbreviates."""
         nodes = np.unique(self.adjacency.tails[self.with_predicate("identifies")])
@@ -320,10 +329,14 @@ class Snapshot:
         )
 
     @cached_property
+    def systems(self) -> frozenset[int]:
+        """The nodes of the systems that tools belong to."""
+        return frozenset(self.tool_systems.tolist()) - {-1}
+
+    @cached_property
     def system_count(self) -> int:
         """The number of systems that the tools belong to; 0 where more than a tenth of the tools has no system."""
-        known = self.tool_systems[self.tool_systems >= 0]
-        return len(np.unique(known)) if 10 * len(known) >= 9 * self.visible_count else 0
+        return len(self.systems) if 10 * int((self.tool_systems >= 0).sum()) >= 9 * self.visible_count else 0
 
     @cached_property
     def tool_degrees(self) -> NDArray[np.int32]:

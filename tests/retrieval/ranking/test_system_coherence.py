@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from inference import HashingEncoder
 from ontology import Ontology, Tool
@@ -34,6 +35,21 @@ def test_a_request_that_names_a_system_gets_its_tool_first(tmp_path: Path, ontol
     for system in ("acmedesk", "zentrain"):
         for text in (f"open a ticket in {system}", f"{system}: please open a ticket for the printer"):
             assert retriever.retrieve(Request(query=text)).tools[0].id == f"{system}/open_ticket", text
+
+
+@pytest.mark.parametrize("needs", [(), ("open a ticket",)])
+def test_a_request_names_a_system_by_the_namespace_of_its_tools(
+    tmp_path: Path, ontology: Ontology, needs: tuple[str, ...]
+) -> None:
+    titles = {"acmedesk": "Acme Desk REST API", "zentrain": "The Zentrain Cloud Platform API"}
+    tools = [
+        Tool(id=f"{name}/open_ticket", name="open_ticket", metadata={"system": title, "namespace": name})
+        for name, title in titles.items()
+    ]
+    published(tmp_path, content_of(tools, ontology))
+    retriever = GraphRetriever(open_snapshot(tmp_path), HashingEncoder())
+    for text, name in (("open a ticket in ZenTrain", "zentrain"), ("an AcmeDesk ticket, please", "acmedesk")):
+        assert retriever.retrieve(Request(query=text, needs=needs)).tools[0].id == f"{name}/open_ticket"
 
 
 def test_an_everyday_word_in_small_letters_hardly_names_a_system(tmp_path: Path, ontology: Ontology) -> None:

@@ -213,12 +213,12 @@ async def test_calls_without_a_message_hold_the_bytes_of_their_peer_only() -> No
             yield b""
 
         calls = [method(nothing()) for _ in range(12)]
-        await until(lambda: server.admission.calls.open == 12)
+        await until(lambda: server.admission.calls.held == 12)
         assert server.admission.bytes.held <= 2 * 1024 * 1024
         error = await failure(same.Retrieve(pb.RetrieveRequest(query="x")))
         assert (error.code(), told(error).subject) == (EXHAUSTED, "max_inflight_bytes")
         assert (await other.Retrieve(pb.RetrieveRequest(query="customer"))).tools
-        await until(lambda: server.admission.calls.open == 0)  # they end by the server's own deadline
+        await until(lambda: server.admission.calls.held == 0)  # they end by the server's own deadline
         assert server.admission.bytes.held == 0
         assert (await same.Retrieve(pb.RetrieveRequest(query="customer"))).tools
         ended.set()
@@ -246,12 +246,12 @@ async def test_answers_that_are_never_read_are_bounded_and_hold_up_no_other() ->
     ):
         message = pb.GetToolRequest(id="long").SerializeToString()
         async with never_reading(server.address, 100, f"/{SERVICE_NAME}/GetTool", message):
-            await until(lambda: server.admission.calls.open >= 4 and server.limiter.admitted == 0)
+            await until(lambda: server.admission.calls.held >= 4 and server.limiter.admitted == 0)
             for _ in range(50):
                 assert server.admission.bytes.held <= 4 * 1024 * 1024
                 await asyncio.sleep(0.01)
             assert (await other.GetTool(pb.GetToolRequest(id="long"))).tool.id == "long"
-        await until(lambda: server.admission.calls.open == 0)
+        await until(lambda: server.admission.calls.held == 0)
         assert server.admission.bytes.held == 0
 
 
@@ -266,14 +266,14 @@ async def test_open_calls_are_bounded_for_each_peer() -> None:
     ):
         held, _ = holding(engine)
         many = [asyncio.ensure_future(noisy.Retrieve(pb.RetrieveRequest(query="x"))) for _ in range(8)]
-        await until(lambda: server.admission.calls.open == 8)
+        await until(lambda: server.admission.calls.held == 8)
         error = await failure(noisy.Retrieve(pb.RetrieveRequest(query="x")))
         assert (error.code(), told(error).reason) == (EXHAUSTED, "OVERLOADED")
         one = asyncio.ensure_future(quiet.Retrieve(pb.RetrieveRequest(query="x")))
-        await until(lambda: server.admission.calls.open == 9)
+        await until(lambda: server.admission.calls.held == 9)
         held.set()
         await asyncio.gather(one, *many)
-        await until(lambda: server.admission.calls.open == 0)
+        await until(lambda: server.admission.calls.held == 0)
 
 
 # -- health and reflection ---------------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ async def test_health_streams_beyond_the_limit_are_refused_and_checks_are_answer
                 assert await first_of(health_pb2_grpc.HealthStub(further).Watch(asked)) is None
         for watch in [*watching, theirs]:
             watch.cancel()
-        await until(lambda: server.streams.open == 0)
+        await until(lambda: server.streams.held == 0)
 
 
 async def test_half_sent_health_checks_take_no_room_from_their_address() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from inference import HashingEncoder
 from ontology.errors import MissingExtraError, NotFoundError
+from retrieval.snapshot.publish import current_snapshot
 from services.cli.app import REMOVED
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
@@ -59,6 +60,7 @@ REFUSED: tuple[tuple[int, str, str], ...] = (
     (2, "not taken from the command line", f"call x --credential key={SECRET}"),
     (2, "no address", "call x --base-url shop"),
     (2, "without TLS and access control", "serve --store STORE --host 0.0.0.0 --port 0"),
+    (2, "Serve the store that it is in", "serve --store SNAPSHOT --port 0"),
     (7, "egotools build", "serve --store . --host 0.0.0.0 --port 0 --insecure"),
     (2, "--insecure", "rest --server 127.0.0.1:1 --host 0.0.0.0 --port 0"),
     (2, "--tls-cert", "mcp --server 127.0.0.1:1 --http --host 0.0.0.0 --port 0"),
@@ -163,6 +165,7 @@ def places(tmp_path_factory: pytest.TempPathFactory, hr_store: Path) -> Mapping[
     build_snapshot([tools], folder / "held", encoder=HashingEncoder(), findings="quarantine")
     return {
         "STORE": str(hr_store),
+        "SNAPSHOT": str(current_snapshot(hr_store)),
         "DOCUMENT": str(ROOT / "examples" / "enterprise" / "catalog" / "hr.yaml"),
         "API": written("api.json", [{"name": "get_widget", "description": "Get a widget."}]),
         "HELD": str(folder / "held"),

@@ -95,7 +95,6 @@ def _operation(verb: str, path: str, method: Any, schemas: dict[str, Any]) -> di
     if verb == "post":
         body = {"application/json": {"schema": _ref(asked, schemas, is_request=True)}}
         return {**found, "requestBody": {"required": True, "content": body}}
-    found["responses"]["304"] = {"description": "What the caller has is still true."}
     for field in asked.fields:
         in_path, required = f"{{{field.name}}}" in path, field.name in _REQUIRED.get(asked.name, ())
         schema = _field(asked, field, schemas, is_request=True)

@@ -86,9 +86,7 @@ def roll_back_weights(plan: TuningPlan) -> Improvement:
 
 def _reweighted(snapshot: Snapshot, section: RankingSection | None, plan: TuningPlan, replaces: str) -> Improvement:
     store = _target_store(plan)
-    learned, key = snapshot.learned, plan.signing_key
-    published = publish_version(snapshot, store, ranking=section, learned=learned, replaces=replaces, signing_key=key)
-    _published(snapshot, store, published)
+    published = _published(snapshot, store, replaces, plan.signing_key, ranking=section, learned=snapshot.learned)
     kind = "the shipped" if section is None else "tuned"
     outcome = f"Snapshot {published}, with {kind} weights, was published in place of {snapshot.id}, and serves now."
     return _improvement(snapshot.id, published, outcome, weights_of(open_snapshot(store)))
@@ -116,8 +114,10 @@ def _tools_of(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))
 
 
-def _published(snapshot: Snapshot, store: Path, published: str) -> None:
-    """Give the new version the build report of the snapshot, which has the same content, and remove old versions."""
+def _published(snapshot: Snapshot, store: Path, replaces: str, signing_key: Path | None, **parts: Any) -> str:
+    """Publish the snapshot with another ranking or learned part (``parts``), give the new version the build report of the snapshot,
+    which has the same content, and remove old versions; return its id."""
+    published = publish_version(snapshot, store, replaces=replaces, signing_key=signing_key, **parts)
     if not (store / "reports" / f"{published}.json").exists():
         try:
             report = read_build_report(snapshot.folder.resolve().parent.parent, snapshot.id)
@@ -127,11 +127,12 @@ def _published(snapshot: Snapshot, store: Path, published: str) -> None:
             if report is not None:
                 keep_build_report(store, replace(report, snapshot_id=published))
     collect_after(store, DEFAULT_KEEP)
+    return published
 
 
 def learn_from_use(plan: LearningPlan, progress: Progress) -> Improvement:
     """Learn from the outcomes of a store, and publish it if held-out sessions are answered better; nothing on errors."""
-    store, key = plan.store, plan.signing_key
+    store = plan.store
     if (store / MANIFEST).is_file():
         remedy = "Name the store that it is in"
         raise InvalidArgumentError("this is the folder of one snapshot", subject=str(store), remedy=remedy)
@@ -157,11 +158,8 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Improvement:
     published, outcome = "", f"Nothing was published: {learning.reason}."
     if learning.learned is not None:
         progress("publish", 0, 0)
-        ranking, learned = snapshot.manifest.ranking, learning.learned
-        published = publish_version(
-            snapshot, store, ranking=ranking, learned=learned, replaces=replaces, signing_key=key
-        )
-        _published(snapshot, store, published)
+        parts: Any = {"ranking": snapshot.manifest.ranking, "learned": learning.learned}
+        published = _published(snapshot, store, replaces, plan.signing_key, **parts)
         outcome = f"Snapshot {published} was published in place of {snapshot.id}."
     found = {"damaged_lines": damaged, "sessions_of_unknown_tools": len(sessions) - len(known), **learning.to_json()}
     result = Improvement(snapshot_id=snapshot.id, published_id=published, outcome=outcome, found=found)
@@ -174,14 +172,7 @@ def _forget(plan: LearningPlan, replaces: str) -> Improvement:
     before, published = open_snapshot(plan.store), ""
     outcome = "Nothing was published: the snapshot has no learned part."
     if before.manifest.learned is not None:
-        published = publish_version(
-            before,
-            plan.store,
-            ranking=before.manifest.ranking,
-            learned=None,
-            replaces=replaces,
-            signing_key=plan.signing_key,
-        )
-        _published(before, plan.store, published)
+        parts: Any = {"ranking": before.manifest.ranking, "learned": None}
+        published = _published(before, plan.store, replaces, plan.signing_key, **parts)
         outcome = f"Snapshot {published}, without what was learned, was published in place of {before.id}."
     return Improvement(snapshot_id=before.id, published_id=published, outcome=outcome, found={})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import itertools
 import json
 import logging
@@ -110,7 +109,6 @@ _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _FIELD = re.compile(r"Failed to parse (\w+) field: ")
 _UNKNOWN = re.compile(r'no field named "(.{0,200}?)" at')
 _PUSHBACK_KEY = "grpc-retry-pushback-ms"
-_Ask = Callable[[Request, Any], Awaitable[Response]]
 
 
 def rest_app(
@@ -133,8 +131,8 @@ def rest_app(
     class Bounded:
         """The route of a method as an application: within the share of its address until its answer is sent."""
 
-        def __init__(self, answer: _Ask, method: str, most: int) -> None:
-            self._answer, self._method, self._most = answer, method, most
+        def __init__(self, method: str, most: int) -> None:
+            self._method, self._most = method, most
 
         async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
             peer, request, body = address_network((scope.get("client") or ("",))[0]), Request(scope, receive), b""
@@ -157,24 +155,9 @@ def rest_app(
                         await asyncio.to_thread(_parsed, body, message)
                 except (ParseError, ValueError, RecursionError) as error:  # ValueError: of UTF-8
                     raise _unread(str(error)) from None
-                response = await self._answer(request, message)
+                answer = await _waited_for(getattr(stub, self._method), message, request)
+                response = Response(_json(answer), media_type="application/json", headers=_snapshot(answer))
                 await response(scope, receive, send)
-
-    async def answer_post(request: Request, message: Message) -> Response:
-        answer = await _waited_for(getattr(stub, _method_of(message)), message, request)
-        return Response(_json(answer), media_type="application/json", headers=_snapshot(answer))
-
-    async def answer_get(request: Request, message: Message) -> Response:
-        answer: Any = await _waited_for(getattr(stub, _method_of(message)), message, request)
-        body = _json(answer)
-        tag = f'"{answer.snapshot_id}.{hashlib.sha256(body).hexdigest()[:16]}"'
-        known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
-        response = Response(body, media_type="application/json")
-        if known & {tag, "*"}:
-            response = Response(status_code=304)
-        caching = {"cache-control": "private, no-cache", "vary": "authorization, egotools-tenant"}
-        response.headers.update({**_snapshot(answer), "etag": tag, **caching})
-        return response
 
     async def live(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -191,10 +174,10 @@ def rest_app(
     routes = [Route("/livez", live), Route("/readyz", readiness), Route("/openapi.json", document)]
     for path, method in POSTS.items():
         most = limits.max_message_bytes if method in BATCH_METHODS else min(MOST_SINGLE_BYTES, limits.max_message_bytes)
-        routes.append(Route(path, Bounded(answer_post, method, most), methods=["POST"]))
+        routes.append(Route(path, Bounded(method, most), methods=["POST"]))
     for path, method in GETS.items():
         path = path.replace("{id}", "{id:path}")
-        routes.append(Route(path, Bounded(answer_get, method, 0), methods=["GET"]))
+        routes.append(Route(path, Bounded(method, 0), methods=["GET"]))
 
     async def failed(request: Request, error: Exception) -> Response:
         return Response(status_code=408) if isinstance(error, ClientDisconnect) else _response(error)  # nobody reads it
@@ -280,10 +263,6 @@ def _unread(problem: str) -> InvalidArgumentError:
     elif "recursion" in problem:
         told, remedy = "the body is nested too deep", "Send the fields of the message only"
     return InvalidArgumentError(told, subject=subject, remedy=remedy)
-
-
-def _method_of(message: Message) -> str:
-    return next(name for name, method in _METHODS.items() if method.input_type is message.DESCRIPTOR)
 
 
 async def _waited_for(method: Any, message: Message, request: Request) -> Any:

@@ -29,43 +29,53 @@ MOST_SINGLE_BYTES = 1024 * 1024  # of the message of a method that takes one req
 BATCH_METHODS = frozenset({"RetrieveBatch"})
 
 
-class PeerCalls:
-    """Counts open calls, ``each`` of one peer at most. A peer that has none may begin one up to twice ``together``."""
+class _Shares:
+    """What peers hold: ``each`` of one peer at most, ``together`` of all. One that holds nothing yet may take its first up to twice
+    ``together``: others who hold all do not keep it out."""
 
     def __init__(self, *, each: int, together: int) -> None:
-        self._each, self._together, self.open = each, together, 0
+        self._each, self._together, self.held = each, together, 0
         self._of: Counter[str] = Counter()
 
-    def begin(self, peer: str) -> None:
-        """Count one more call of a peer."""
+    def fits(self, peer: str, size: int) -> bool:
+        """Whether a peer may take so much more."""
         own = self._of[peer]
-        if own >= self._each or self.open >= self._together * (1 if own else 2):
-            problem = f"this peer has {own:,} open calls, and all peers have {self.open:,}"
-            raise OverloadedError(problem, remedy="End some of them, or use another replica")
-        self._of[peer] += 1
-        self.open += 1
+        return own + size <= self._each and self.held + size <= self._together * (1 if own else 2)
 
-    def end(self, peer: str) -> None:
-        """Count one call less."""
-        self.open -= 1
-        self._of[peer] -= 1
+    def change(self, peer: str, size: int) -> None:
+        """Count ``size`` more of a peer, or less."""
+        self.held += size
+        self._of[peer] += size
         if not self._of[peer]:
             del self._of[peer]
 
 
-class ByteBudget:
-    """Bytes held by the calls of one server. Use it in one event loop. One peer may hold a quarter. One that holds
-    nothing yet is served even when others hold all, up to twice the total."""
+class PeerCalls(_Shares):
+    """Counts open calls."""
+
+    def begin(self, peer: str) -> None:
+        """Count one more call of a peer."""
+        if not self.fits(peer, 1):
+            problem = f"this peer has {self._of[peer]:,} open calls, and all peers have {self.held:,}"
+            raise OverloadedError(problem, remedy="End some of them, or use another replica")
+        self.change(peer, 1)
+
+    def end(self, peer: str) -> None:
+        """Count one call less."""
+        self.change(peer, -1)
+
+
+class ByteBudget(_Shares):
+    """Bytes held by the calls of one server, of which one peer may hold a quarter. Use it in one event loop."""
 
     def __init__(self, total: int, *, message: int) -> None:
-        self._message, self._total, self._share = message, max(total, 2 * message), max(total // 4, message)
-        self._of: Counter[str] = Counter()
+        super().__init__(each=max(total // 4, message), together=max(total, 2 * message))
+        self._message = message
         self._waiting: defaultdict[str, deque[asyncio.Future[None]]] = defaultdict(deque)
-        self.held = 0
 
     async def reserve(self, peer: str) -> HeldBytes:
         """Reserve the bytes of one message, and wait up to a second for them."""
-        if self._fits(peer) and peer not in self._waiting:
+        if self.fits(peer, self._message) and peer not in self._waiting:
             self.change(peer, self._message)
             return HeldBytes(self, peer, self._message)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -85,25 +95,16 @@ class ByteBudget:
 
     def change(self, peer: str, size: int) -> None:
         """Count ``size`` more bytes of a peer, or fewer, and let those in who wait for them."""
-        self.held += size
-        self._of[peer] += size
-        if not self._of[peer]:
-            del self._of[peer]
+        super().change(peer, size)
         for other in list(self._waiting) if size < 0 else ():
             turns = self._waiting[other]
-            while turns and (turns[0].done() or self._fits(other)):
+            while turns and (turns[0].done() or self.fits(other, self._message)):
                 turn = turns.popleft()
                 if not turn.done():
                     turn.set_result(None)
                     self.change(other, self._message)
             if not turns:
                 del self._waiting[other]
-
-    def _fits(self, peer: str) -> bool:
-        own = self._of.get(peer, 0)
-        if not own:
-            return self.held + self._message <= 2 * self._total
-        return own + self._message <= self._share and self.held + self._message <= self._total
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 from weakref import WeakSet, finalize
 
 from inference.encoder import Encoder, Reranker
@@ -21,23 +21,20 @@ from ontology.errors import (
     NotFoundError,
     NotReadyError,
     StaleSnapshotError,
-    UnsupportedError,
 )
 from retrieval.engine import Engine, open_engine
 from retrieval.ranking.weights import FUSION
-from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
-from retrieval.snapshot.manifest import MANIFEST, read_manifest
-from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
+from retrieval.snapshot.history import history
+from retrieval.snapshot.manifest import MANIFEST
+from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
-from services.outcomes import OUTCOMES
 from services.server.calls import fields
 from services.server.settings import CatalogEntry, ServerSettings
 
 _LOG = logging.getLogger("egotools.server")
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
 _MAX_ID_CHARS = 256
-Action: TypeAlias = Literal["publish", "rollback"]
 
 
 class Published(NamedTuple):
@@ -51,7 +48,7 @@ class Published(NamedTuple):
 class CatalogStore:
     """The store of one catalogue. All methods read or write files: call them on a thread."""
 
-    path: Path  # the store; or the folder of one snapshot, which is then always the published one
+    path: Path  # the store
     reranker: str = FUSION  # name of the second ranking stage
     allowed_models: tuple[str, ...] = ()  # see :func:`retrieval.engine.open_engine`
     encoder: Callable[[str], Encoder] = load_encoder  # by name; those of a process are shared
@@ -71,8 +68,6 @@ class CatalogStore:
 
     def published(self) -> Published:
         """Return the published snapshot."""
-        if self._is_snapshot:
-            return Published(read_manifest(self.path).snapshot_id, ())
         earlier: tuple[str, ...] = ()
         try:  # read first: all of it was published before, or is the snapshot that CURRENT names
             earlier = tuple(entry.snapshot_id for entry in history(self.path))
@@ -83,24 +78,10 @@ class CatalogStore:
     def published_at(self, snapshot_id: str) -> float:
         """Return when a snapshot was published last, or else written, in seconds since 1970; 0 where neither is known."""
         try:
-            entries = () if self._is_snapshot else history(self.path)
-            times = [each.time.timestamp() for each in entries if each.snapshot_id == snapshot_id]
+            times = [each.time.timestamp() for each in history(self.path) if each.snapshot_id == snapshot_id]
             return times[-1] if times else (self._folder(snapshot_id) / MANIFEST).stat().st_mtime
         except (EgotoolsError, OSError):
             return 0.0
-
-    @property
-    def outcomes(self) -> Path | None:
-        """The log of the outcomes that agents report; None for the folder of one snapshot, which nothing is written to."""
-        return None if self._is_snapshot else self.path / OUTCOMES
-
-    def publish(self, snapshot_id: str, actor: str = "", *, action: Action = "publish") -> None:
-        """Make a snapshot of the store the published one."""
-        publish_again(self._store(), snapshot_id, action=action, actor=actor)
-
-    def rollback_target(self) -> str:
-        """Return the id of the snapshot that was published before the current one."""
-        return rollback_target(self._store())
 
     def mark(self) -> tuple[object, ...]:
         """Return a value that changes whenever the store publishes a snapshot, or the published one gets other files."""
@@ -119,27 +100,11 @@ class CatalogStore:
         folder = self.path / SNAPSHOTS / name if _ID.fullmatch(name) else self.path
         return (name, *map(stamp, (self.path / "CURRENT", folder, (folder / MANIFEST))))
 
-    def snapshots(self) -> tuple[StoredSnapshot, ...]:
-        """Return the snapshots of the store, newest publication first."""
-        return list_snapshots(self._store())
-
     def diff(self, old_id: str, new_id: str) -> SnapshotDiff:
         """Compare two snapshots of the store."""
         return diff_snapshots(open_snapshot(self._folder(old_id)), open_snapshot(self._folder(new_id)))
 
-    @property
-    def _is_snapshot(self) -> bool:
-        return (self.path / MANIFEST).is_file()
-
-    def _store(self) -> Path:
-        if self._is_snapshot:
-            problem = "this catalogue is the folder of one snapshot, not a store"
-            raise UnsupportedError(problem, remedy="Serve the store that it is in")
-        return self.path
-
     def _folder(self, snapshot_id: str) -> Path:
-        if self._is_snapshot:
-            return self.path
         if not snapshot_id:
             return current_snapshot(self.path)
         remedy = "ListSnapshots gives the ids"
@@ -154,7 +119,11 @@ class CatalogStore:
 def catalog_stores(
     entries: Mapping[str, CatalogEntry], settings: ServerSettings | None = None
 ) -> dict[str, CatalogStore]:
-    """Return the store of each tenant; they share the models of the process."""
+    """Return the store of each tenant; they share the models of the process. InvalidArgumentError for the folder of one snapshot."""
+    for entry in entries.values():
+        if (entry.store / MANIFEST).is_file():
+            problem, remedy = "this is the folder of one snapshot, not a store", "Serve the store that it is in"
+            raise InvalidArgumentError(problem, subject=str(entry.store), remedy=remedy)
     settings = settings or ServerSettings()
     shared: Any = {"recent_vectors": settings.recent_vectors, "baselines": settings.baselines}
     shared["encoder"], shared["second_stage"] = (

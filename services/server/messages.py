@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from google.protobuf.descriptor import Descriptor
@@ -141,21 +141,6 @@ def check_call_cost(costs: Sequence[int], most: int) -> None:
 # -- requests ----------------------------------------------------------------------------------------------------------
 
 
-class Neighborhood(NamedTuple):
-    """The requested part of the graph: a node, distinct predicates, and the maximum number of edges."""
-
-    node: str
-    predicates: tuple[str, ...]
-    limit: int
-
-
-class Page(NamedTuple):
-    """One page of the tool ids: position of the first id, from 0, and maximum number of ids."""
-
-    offset: int
-    size: int
-
-
 def decode_request(message: pb.RetrieveRequest) -> Request:
     """Decode one retrieval request. This and the others raise InvalidArgumentError, naming the invalid field."""
     return Request(
@@ -215,23 +200,24 @@ def decode_schema_format(number: int) -> str:
     return _FORMATS[number]
 
 
-def decode_neighborhood(message: pb.NeighborsRequest) -> Neighborhood:
-    """Decode a request for an ego graph."""
+def decode_neighborhood(message: pb.NeighborsRequest) -> dict[str, Any]:
+    """Decode a request for an ego graph: the arguments of :meth:`retrieval.engine.Engine.neighbors`."""
     limit = message.limit if message.HasField("limit") else _DEFAULT_NEIGHBORS
     if not 1 <= limit <= _MAX_NEIGHBORS:
         raise _invalid("limit", f"limit must be from 1 to {_MAX_NEIGHBORS:,}, not {limit}")
     _at_most("predicates", len(message.predicates), _MAX_PREDICATES, "predicates")
     _at_most("predicates", max(map(len, message.predicates), default=0), _MAX_FILTER_CHARS, "characters in one")
-    return Neighborhood(decode_key("node", message.node), tuple(dict.fromkeys(message.predicates)), limit)
+    predicates = tuple(dict.fromkeys(message.predicates))
+    return {"node": decode_key("node", message.node), "predicates": predicates, "limit": limit}
 
 
-def decode_page(message: pb.GetCatalogRequest, snapshot_id: str) -> Page:
-    """Decode the requested page."""
+def decode_page(message: pb.GetCatalogRequest, snapshot_id: str) -> tuple[int, int]:
+    """Decode the requested page of tool ids: position of the first one, from 0, and maximum number."""
     size = message.page_size if message.HasField("page_size") else _DEFAULT_PAGE
     if not 0 <= size <= _MAX_PAGE:
         raise _invalid("page_size", f"page_size must be from 0 to {_MAX_PAGE:,}, not {size}")
     if not message.page_token:
-        return Page(0, size)
+        return 0, size
     try:
         token = base64.b64decode(message.page_token.encode(), altchars=b"-_", validate=True).decode()
         version, offset, snapshot = token.split(":", 2)
@@ -242,7 +228,7 @@ def decode_page(message: pb.GetCatalogRequest, snapshot_id: str) -> Page:
         raise _invalid("page_token", "this is not a page token of this server", "Send next_page_token unchanged")
     if snapshot != snapshot_id:
         raise _invalid("page_token", "the token belongs to another snapshot", "Start again without a page token")
-    return Page(int(offset), size)
+    return int(offset), size
 
 
 def page_token(offset: int, snapshot_id: str) -> str:

@@ -66,9 +66,9 @@ def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings
     """Serve what stores publish, by tenant (the empty one has calls without), until SIGTERM; EgotoolsError for what cannot be used."""
     required = [tenant for tenant, entry in entries.items() if entry.required]
     check_settings(settings)
+    stores = catalog_stores(entries, settings)
     for tenant in required:  # an error of a store comes before the log, and before anything is written
         current_snapshot(entries[tenant].store)
-    stores = catalog_stores(entries, settings)
     run(lambda: Server(settings, stores, required=required), Server.load_stores, settings, beside)
 
 

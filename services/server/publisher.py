@@ -13,7 +13,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -23,8 +24,10 @@ from egotools.v1 import admin_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, NotReadyError, SnapshotError, UnsupportedError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
+from retrieval.snapshot.history import list_snapshots, rollback_target
+from retrieval.snapshot.publish import publish_again
 from services.server.calls import add_log_fields, current_call, fields, reason_of
-from services.server.catalogs import Action, Catalogs, CatalogStore, Published
+from services.server.catalogs import Catalogs, CatalogStore, Published
 
 _LOG = logging.getLogger("egotools.server")
 _T = TypeVar("_T")
@@ -89,12 +92,14 @@ class Publisher:
                 published = await asyncio.to_thread(store.published)
             return await self._serve(tenant, store, published.snapshot_id, lambda: published)
 
-    async def publish(self, tenant: str, snapshot_id: str, actor: str = "", *, action: Action = "publish") -> Swap:
+    async def publish(
+        self, tenant: str, snapshot_id: str, actor: str = "", *, action: Literal["publish", "rollback"] = "publish"
+    ) -> Swap:
         """Serve a snapshot of the store of a tenant, and make it the published one; ``actor`` asks for it, for the history of the store."""
         store = self.store(tenant)
 
         def published() -> Published:
-            store.publish(snapshot_id, actor, action=action)
+            publish_again(store.path, snapshot_id, action=action, actor=actor)
             return store.published()
 
         async with self._locks[tenant]:
@@ -102,7 +107,7 @@ class Publisher:
 
     async def rollback(self, tenant: str, snapshot_id: str = "", actor: str = "") -> Swap:
         """As :meth:`publish`, of an earlier snapshot; without an id the one that was published before the current one."""
-        target = snapshot_id or await asyncio.to_thread(self.store(tenant).rollback_target)
+        target = snapshot_id or await asyncio.to_thread(rollback_target, self.store(tenant).path)
         return await self.publish(tenant, target, actor, action="rollback")
 
     async def reload(self) -> None:
@@ -229,7 +234,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         """List the snapshots of the tenant's store."""
         tenant = self._tenant()
         catalog, listed = self._catalogs.state(tenant), pb.ListSnapshotsResponse()
-        for each in await in_background(self._publisher.store(tenant).snapshots):
+        for each in await in_background(partial(list_snapshots, self._publisher.store(tenant).path)):
             listed.snapshots.add(
                 snapshot_id=each.snapshot_id,
                 tool_count=each.tool_count,

@@ -13,19 +13,18 @@ import asyncio
 import hashlib
 import json
 import os
-import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
 from egotools.codec import valid_text
 from egotools.search_tool import HOW_TO_WRITE_NEEDS, MOST_NEEDS, searched_text, usable_needs
 from egotools.values import Response
-from inference.chat import ChatModel, Message
+from inference.chat import ChatModel, Completion, Message
 from ontology.errors import EgotoolsError, ModelError
+from planners.journal.step_log import on_a_thread
 from retrieval.engine import Engine
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import Request
@@ -148,28 +147,25 @@ class _BoundedChat:
             raise self._error(f"{_CALLS_PER_TENANT} requests are with it already")
         if left_s <= 0:
             raise self._error("half of the time of the call has passed")
-        loop, result = asyncio.get_running_loop(), Future[Any]()
+        loop = asyncio.get_running_loop()
+        asked: Any = {"schema": self.schema, "max_tokens": _ANSWER_TOKENS}
         messages = (Message(role="system", content=system), Message(role="user", content=text))
         self._running[tenant] += 1
 
-        def call() -> None:
+        def call() -> Completion:
             try:
-                answer = self._chat.complete(
-                    messages, schema=self.schema, schema_name="answer", max_tokens=_ANSWER_TOKENS
-                )
-                result.set_result(answer)
-            except BaseException as error:
-                result.set_exception(error)
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(self._running.subtract, {tenant: 1})
+                return self._chat.complete(messages, schema_name="answer", **asked)
+            finally:
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(self._running.subtract, {tenant: 1})
 
         try:
-            threading.Thread(target=call, name="egotools-query-model", daemon=True).start()
+            answering = on_a_thread("egotools-query-model", call)
         except RuntimeError:  # the system gives no more threads
             self._running[tenant] -= 1
             raise self._error("no thread can be started for it") from None
         try:
-            completion = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(result)), left_s)
+            completion = await asyncio.wait_for(answering, left_s)
         except TimeoutError:
             raise self._error(f"it did not answer within {left_s:.1f} s") from None
         except ModelError as error:

@@ -24,6 +24,7 @@ from inference.chat import ChatModel
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
+from services.outcomes import OUTCOMES
 from services.server.access.authentication import access_of, warn_of_unknown_filters
 from services.server.access.tls import is_loopback
 from services.server.admission import Admission, Limiter, PeerCalls, flow_of
@@ -83,7 +84,7 @@ class Server:
     ) -> None:
         stores = stores or {}
         if outcomes is None:
-            outcomes = {tenant: store.outcomes for tenant, store in stores.items() if store.outcomes}
+            outcomes = {tenant: store.path / OUTCOMES for tenant, store in stores.items()}
         self.settings, self.address, self.admin_address = settings, "", ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.metrics, self.metrics_port = Metrics(lambda: self.catalogs.tenants), 0

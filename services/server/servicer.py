@@ -118,10 +118,10 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         """Return the ego graph of a node."""
         engine = self._engine(message.min_snapshot)
         wanted = decode_neighborhood(message)
-        add_log_fields(limit=wanted.limit)
+        add_log_fields(limit=wanted["limit"])
 
         def work(turn: Turn) -> pb.NeighborsResponse:
-            found = engine.neighbors(wanted.node, predicates=wanted.predicates, limit=wanted.limit)
+            found = engine.neighbors(**wanted)
             return pb.NeighborsResponse(**message_fields(found), truncated=found.truncated)
 
         return await self._run(context, work)
@@ -129,11 +129,11 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     async def GetCatalog(self, message: pb.GetCatalogRequest, context: _Context) -> pb.GetCatalogResponse:
         """Return the description of the served snapshot, with one page of its tool ids."""
         engine = self._engine()
-        page = decode_page(message, engine.snapshot_id)
+        offset, size = decode_page(message, engine.snapshot_id)
 
         def work(turn: Turn) -> pb.GetCatalogResponse:
-            tool_ids = engine.tool_ids(page.offset, page.size) if page.size else ()
-            end = page.offset + len(tool_ids)
+            tool_ids = engine.tool_ids(offset, size) if size else ()
+            end = offset + len(tool_ids)
             more = bool(tool_ids) and end < engine.catalog().tool_count
             return catalog_message(engine, tool_ids, page_token(end, engine.snapshot_id) if more else "")
 

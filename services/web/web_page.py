@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -26,10 +26,10 @@ from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, 
 from ontology.json_values import first_error
 from services.http.http_server import http_status, is_own_host, serve_http
 from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error
-from services.server.access.authentication import Authentication, check_permission
+from services.server.access.authentication import check_permission
 from services.server.access.tls import is_loopback, own_credentials, own_target, web_context
 from services.server.server import Server
-from services.web.live_runs import LiveRuns, OpenClient, Plan, PlanRequest, RunEvent, error_json, observed
+from services.web.live_runs import LiveRuns, Plan, PlanRequest, RunEvent, error_json, observed
 
 _MOST_ROWS = 200  # of a table that are shown
 
@@ -81,33 +81,13 @@ async def serve_web(
         problem = "the page cannot call a server that knows its callers by their certificates"
         raise InvalidArgumentError(problem, subject="require_client_cert", remedy="Use tokens, or leave --web out")
 
-    asking = settings.ask
-
-    async def ask(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
-        """Answer a question of a graph: of that of the plan, else of the tool graph of the visitor's tenant."""
-        plan = asking or AskPlan(graph="")
-        if not plan.graph:
-            if asked.tenant not in stores:
-                raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
-            plan = replace(plan, graph=f"store:{stores[asked.tenant]}")
-        told = await ask_graph(plan, asked.request, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
-        failed = outcome_error(told.answered.end, by_command=False)
-        error = None if failed is None else error_json(failed)
-        observe({"event": "QuestionAnswered", "pages": list(told.pages), "error": error})
-
-    context = PageContext(
-        open_client=client_maker(server),
-        authentication=access.authentication,
-        plan=settings.plan,
-        question=None if asking is None else observed(ask),
-        domains=settings.domains,
-    )
-    app = page_app(context, hosts=[settings.host, *settings.names])
+    page = _Page(server, stores, settings)
+    app = page.app([settings.host, *settings.names])
     async with serve_http(app, host=settings.host, port=settings.port, tls=tls) as address:
         try:
             yield address
         finally:
-            context.stopping.set()
+            page.stopping.set()
 
 
 # The content security policy: nothing inline, nothing from elsewhere, and no text that becomes markup
@@ -130,41 +110,6 @@ _MAX_BODY_BYTES, _MAX_QUERY_CHARS = 64 * 1024, 20_000
 _MOST_NEIGHBOURS = 300
 _STILL_THERE_S = 15.0
 _FAILURES: tuple[Any, ...] = (EgotoolsError, ClientError, Exception)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageContext:
-    """What the routes share."""
-
-    open_client: OpenClient
-    authentication: Authentication | None = (
-        None  # that of the gRPC server; None: everybody may see everything, as there
-    )
-    plan: Plan | None = None  # executes requests; None: the page only looks for tools
-    question: Plan | None = None  # answers questions of a graph; None: none are
-    domains: Sequence[str] = ()  # names of the planner's domains, the default first
-    runs: LiveRuns = field(default_factory=LiveRuns)
-    stopping: asyncio.Event = field(default_factory=asyncio.Event)
-
-
-async def _visitor(request: Request, method: str = _READ) -> tuple[str, str]:
-    """The token and the tenant of who asks, when they may call a method of the service; else the errors of authentication."""
-    authentication, tenant = _context(request).authentication, request.headers.get(_TENANT_HEADER, "")
-    if authentication is None:
-        return "", tenant
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    token = token.strip() if scheme.lower() == "bearer" else ""
-    if not token:
-        remedy = "The page has no sign-in: let a proxy send authorization: Bearer TOKEN"
-        raise UnauthenticatedError("the request has no token", subject="authorization", remedy=remedy)
-    caller = await authentication.caller(await authentication.bearer(f"Bearer {token}"))
-    check_permission(caller, method, tenant)
-    return token, tenant or caller.home
-
-
-def _context(request: Request) -> PageContext:
-    context: PageContext = request.app.state.context
-    return context
 
 
 class _Form(BaseModel):
@@ -196,64 +141,109 @@ async def _body(request: Request, form: type[_F]) -> _F:
         raise InvalidArgumentError(first_error(error), subject="body", remedy="Correct the request") from error
 
 
-async def _session(request: Request) -> JSONResponse:
-    """Say what this visitor may do. Asks for no token."""
-    context, refused = _context(request), await _refusal(request, _READ)
-    questions = context.question is not None and await _refusal(request, _ALL) is None
-    problem = None if refused is None else error_json(refused)
-    said = {"problem": problem, "planner": context.plan is not None, "questions": questions}
-    return JSONResponse({**said, "domains": list(context.domains)})
+class _Page:
+    """The routes of the page. It calls the server over gRPC with its visitor's token."""
 
+    def __init__(self, server: Server, stores: Mapping[str, Path], settings: WebSettings) -> None:
+        self._settings, self._stores, self._open_client = settings, stores, client_maker(server)
+        self._authentication = server.access.authentication  # None: everybody may see everything, as there
+        self._question = None if settings.ask is None else observed(self._answered)
+        self._runs, self.stopping = LiveRuns(), asyncio.Event()
 
-async def _refusal(request: Request, method: str) -> EgotoolsError | None:
-    try:
-        await _visitor(request, method)
-    except EgotoolsError as error:
-        return error
-    return None
+    async def _answered(self, asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
+        """Answer a question of a graph: of that of the plan, else of the tool graph of the visitor's tenant."""
+        plan = self._settings.ask or AskPlan(graph="")
+        if not plan.graph:
+            if asked.tenant not in self._stores:
+                raise NotFoundError("there is no such tenant", subject=asked.tenant, remedy="Name another one")
+            plan = replace(plan, graph=f"store:{self._stores[asked.tenant]}")
+        told = await ask_graph(plan, asked.request, lambda event: observe(event.to_json()), rows=_MOST_ROWS)
+        failed = outcome_error(told.answered.end, by_command=False)
+        error = None if failed is None else error_json(failed)
+        observe({"event": "QuestionAnswered", "pages": list(told.pages), "error": error})
 
+    async def _visitor(self, request: Request, method: str = _READ) -> tuple[str, str]:
+        """The token and the tenant of who asks, when they may call a method of the service; else the errors of authentication."""
+        tenant = request.headers.get(_TENANT_HEADER, "")
+        if self._authentication is None:
+            return "", tenant
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        token = token.strip() if scheme.lower() == "bearer" else ""
+        if not token:
+            remedy = "The page has no sign-in: let a proxy send authorization: Bearer TOKEN"
+            raise UnauthenticatedError("the request has no token", subject="authorization", remedy=remedy)
+        caller = await self._authentication.caller(await self._authentication.bearer(f"Bearer {token}"))
+        check_permission(caller, method, tenant)
+        return token, tenant or caller.home
 
-@asynccontextmanager
-async def _client(request: Request) -> AsyncIterator[AsyncClient]:
-    """A client with the token and the tenant of the visitor."""
-    async with _context(request).open_client(*await _visitor(request)) as client:
-        yield client
+    async def _refusal(self, request: Request, method: str) -> EgotoolsError | None:
+        try:
+            await self._visitor(request, method)
+        except EgotoolsError as error:
+            return error
+        return None
 
+    async def session(self, request: Request) -> JSONResponse:
+        """Say what this visitor may do. Asks for no token."""
+        refused = await self._refusal(request, _READ)
+        questions = self._question is not None and await self._refusal(request, _ALL) is None
+        problem = None if refused is None else error_json(refused)
+        said = {"problem": problem, "planner": self._settings.plan is not None, "questions": questions}
+        return JSONResponse({**said, "domains": list(self._settings.domains)})
 
-async def _tools(request: Request) -> JSONResponse:
-    """The tools for a request, or the calls that lead to what is asked, in order."""
-    async with _client(request) as client:
-        asked = await _body(request, _ToolsAsked)
-        if request.url.path == "/api/plan":
-            return JSONResponse(asdict(await client.plan(query=asked.query, needs=asked.needs)))
-        return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k)))
+    async def tools(self, request: Request) -> JSONResponse:
+        """The tools for a request, or the calls that lead to what is asked, in order."""
+        async with self._open_client(*await self._visitor(request)) as client:
+            asked = await _body(request, _ToolsAsked)
+            if request.url.path == "/api/plan":
+                return JSONResponse(asdict(await client.plan(query=asked.query, needs=asked.needs)))
+            return JSONResponse(asdict(await client.retrieve(asked.query, needs=asked.needs, k=asked.k)))
 
+    async def looked_up(self, request: Request) -> JSONResponse:
+        """A tool, the neighbours of a node, or a page of the catalogue."""
+        what, given = request.url.path.rpartition("/")[2], request.query_params
+        async with self._open_client(*await self._visitor(request)) as client:
+            if what == "tool":
+                return JSONResponse(asdict(await client.get_tool(given.get("id", ""))))
+            if what == "catalog":
+                return JSONResponse(asdict(await client.catalog(page_size=100, page_token=given.get("page", ""))))
+            found = await client.neighbors(given.get("node", ""), limit=_MOST_NEIGHBOURS)
+            return JSONResponse({**asdict(found), "truncated": found.truncated})
 
-async def _looked_up(request: Request) -> JSONResponse:
-    """A tool, the neighbours of a node, or a page of the catalogue."""
-    what, given = request.url.path.rpartition("/")[2], request.query_params
-    async with _client(request) as client:
-        if what == "tool":
-            return JSONResponse(asdict(await client.get_tool(given.get("id", ""))))
-        if what == "catalog":
-            return JSONResponse(asdict(await client.catalog(page_size=100, page_token=given.get("page", ""))))
-        found = await client.neighbors(given.get("node", ""), limit=_MOST_NEIGHBOURS)
-        return JSONResponse({**asdict(found), "truncated": found.truncated})
+    async def begun(self, request: Request) -> StreamingResponse:
+        """The events of a run of the planner, or of a question of a graph."""
+        is_run = request.url.path == "/api/runs"
+        visitor = await self._visitor(request, _READ if is_run else _ALL)
+        asked, plan = await _body(request, _RunAsked), self._settings.plan if is_run else self._question
+        if plan is None:
+            problem = "this server has no planner" if is_run else "this server answers no questions of a graph"
+            raise UnsupportedError(problem, remedy="Look at the tools")
+        if asked.domain and asked.domain not in self._settings.domains:
+            raise InvalidArgumentError("there is no such domain", subject="domain", remedy="Choose one of the list")
+        self._runs.check_room()
+        events = self._runs.events(plan, PlanRequest(asked.query, asked.domain, *visitor))
+        return StreamingResponse(_stream(events, self.stopping), media_type="text/event-stream")
 
+    def app(self, hosts: Iterable[str]) -> Starlette:
+        """Return the application, which may be called by names of loopback and of ``hosts``."""
 
-async def _begun(request: Request) -> StreamingResponse:
-    """The events of a run of the planner, or of a question of a graph."""
-    context, is_run = _context(request), request.url.path == "/api/runs"
-    visitor = await _visitor(request, _READ if is_run else _ALL)
-    asked, plan = await _body(request, _RunAsked), context.plan if is_run else context.question
-    if plan is None:
-        problem = "this server has no planner" if is_run else "this server answers no questions of a graph"
-        raise UnsupportedError(problem, remedy="Look at the tools")
-    if asked.domain and asked.domain not in context.domains:
-        raise InvalidArgumentError("there is no such domain", subject="domain", remedy="Choose one of the list")
-    context.runs.check_room()
-    events = context.runs.events(plan, PlanRequest(asked.query, asked.domain, *visitor))
-    return StreamingResponse(_stream(events, context.stopping), media_type="text/event-stream")
+        async def index(request: Request) -> FileResponse:
+            return FileResponse(STATIC / "index.html")
+
+        async def failed(request: Request, error: Exception) -> JSONResponse:
+            found = error_json(error)
+            return JSONResponse({"error": found}, status_code=http_status(found["code"]))
+
+        routes = (
+            Route("/", index),
+            Route("/api/session", self.session),
+            *(Route(f"/api/{name}", self.tools, methods=["POST"]) for name in ("retrieve", "plan")),
+            *(Route(f"/api/{name}", self.looked_up) for name in ("tool", "neighbors", "catalog")),
+            *(Route(f"/api/{name}", self.begun, methods=["POST"]) for name in ("runs", "questions")),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        )
+        guard = [Middleware(_PageGuard, hosts=hosts)]
+        return Starlette(routes=routes, middleware=guard, exception_handlers=dict.fromkeys(_FAILURES, failed))
 
 
 async def _stream(events: AsyncGenerator[RunEvent, None], stopping: asyncio.Event) -> AsyncIterator[str]:
@@ -315,27 +305,3 @@ class _PageGuard:
             if int(length) > _MAX_BODY_BYTES:
                 return PlainTextResponse("The request is too long.", status_code=413)
         return None
-
-
-def page_app(context: PageContext, *, hosts: Iterable[str] = ()) -> Starlette:
-    """Return the application, which may be called by names of loopback and of ``hosts``."""
-
-    async def index(request: Request) -> FileResponse:
-        return FileResponse(STATIC / "index.html")
-
-    async def failed(request: Request, error: Exception) -> JSONResponse:
-        found = error_json(error)
-        return JSONResponse({"error": found}, status_code=http_status(found["code"]))
-
-    routes = (
-        Route("/", index),
-        Route("/api/session", _session),
-        *(Route(f"/api/{name}", _tools, methods=["POST"]) for name in ("retrieve", "plan")),
-        *(Route(f"/api/{name}", _looked_up) for name in ("tool", "neighbors", "catalog")),
-        *(Route(f"/api/{name}", _begun, methods=["POST"]) for name in ("runs", "questions")),
-        Mount("/static", StaticFiles(directory=STATIC)),
-    )
-    guard = [Middleware(_PageGuard, hosts=hosts)]
-    app = Starlette(routes=routes, middleware=guard, exception_handlers=dict.fromkeys(_FAILURES, failed))
-    app.state.context = context
-    return app

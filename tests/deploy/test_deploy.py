@@ -27,7 +27,7 @@ from services.server.observe.metrics import FALLBACK_KINDS, METHODS, STAGES
 from services.server.settings import ENV_PREFIX, ServerSettings
 from tests.conftest import ROOT
 from tests.deploy.promql import groupings, matchers, metrics
-from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
+from tests.harness.engines import serving, small_engine, small_settings
 from tests.services.server.observe.scraping import fetch
 
 DEPLOY = ROOT / "deploy"
@@ -57,11 +57,11 @@ def scraped() -> dict[str, set[str]]:
     """Metric → its labels, of a real scrape of a server that answered, refused and failed."""
 
     async def scrape() -> str:
-        engine = MemoryEngine()
+        engine = small_engine()
         async with serving(engine, small_settings(metrics_port=0)) as server:
             async with grpc.aio.insecure_channel(server.address) as channel:
                 stub = pb_grpc.ToolRetrievalStub(channel)
-                await stub.Retrieve(pb.RetrieveRequest(query="customer", preset="title"))
+                await stub.Retrieve(pb.RetrieveRequest(query="customer", auto_k=True))
                 await asyncio.gather(stub.GetTool(pb.GetToolRequest(id="no/tool")), return_exceptions=True)
             server.metrics.publication_refused("")
             assert server.metrics_port

@@ -13,8 +13,8 @@ import pytest
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
 from tests.harness.commands import Run
+from tests.harness.engines import serving
 from tests.harness.issuers import Authority, write_pair
-from tests.services.server.memory_engine import MemoryEngine, serving
 
 PAGE = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
 
@@ -37,7 +37,7 @@ async def test_the_example_works(run: Run, tmp_path: Path, monkeypatch: pytest.M
     exported = dict(re.findall(r"^export (\w+)=(\S+)$", serve, re.MULTILINE))
     settings = ServerSettings.from_env(exported, host="0.0.0.0", port=0)
     monkeypatch.setenv("ORDERS_TOKEN", token.strip())
-    async with serving(MemoryEngine(), replace(settings, host="127.0.0.1")) as server:
+    async with serving(None, replace(settings, host="127.0.0.1")) as server:
         script = blocks("python")[0].replace("localhost:50051", server.address)
         printed = io.StringIO()
 

@@ -11,8 +11,8 @@ import pytest
 from egotools import AsyncClient, Client, InvalidRequestError, PermissionDeniedError
 from egotools.channel import CallMetadata
 from services.server.access.tokens import create_token
+from tests.harness.engines import serving, small_settings
 from tests.harness.issuers import Authority, write_pair, write_policy
-from tests.services.server.memory_engine import serving, small_settings
 
 TOOL = "crm/find_customer"
 

@@ -19,8 +19,8 @@ from egotools import (
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from tests.egotools.asking import KINDS, client_of
+from tests.harness.engines import serving, small_settings
 from tests.harness.waiting import LIMIT_S, bounded_work, until
-from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 
 Answer = Callable[[int, Any], pb.RetrieveResponse]
 
@@ -149,7 +149,7 @@ async def test_a_million_empty_parts_are_refused_cheaply(kind: str, answer: Answ
 
 async def test_restarting_replicas_one_after_the_other_costs_no_call() -> None:
     async with AsyncExitStack() as all_:
-        starting = [serving(MemoryEngine(), small_settings(workers=4, queue=64)) for _ in range(2)]
+        starting = [serving(None, small_settings(workers=4, queue=64)) for _ in range(2)]
         stacks = [await all_.enter_async_context(AsyncExitStack()) for _ in starting]
         servers = [await stack.enter_async_context(one) for stack, one in zip(stacks, starting, strict=True)]
         answered, done = 0, asyncio.Event()
@@ -166,7 +166,7 @@ async def test_restarting_replicas_one_after_the_other_costs_no_call() -> None:
             before, port = answered, int(server.address.rpartition(":")[2])
             await until(lambda before=before: answered > before + 20)  # type: ignore[misc]
             await stack.aclose()
-            await stack.enter_async_context(serving(MemoryEngine(), small_settings(port=port, workers=4, queue=64)))
+            await stack.enter_async_context(serving(None, small_settings(port=port, workers=4, queue=64)))
         await until(lambda: answered > 100)
         done.set()
         await asyncio.gather(*callers)

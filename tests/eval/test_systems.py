@@ -25,7 +25,7 @@ from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.services.server.memory_engine import MemoryEngine, serving
+from tests.harness.engines import TOOLS, HeldRequests, serving, small_engine
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 REQUESTS = (
@@ -168,7 +168,8 @@ async def test_a_server_that_cannot_be_measured_is_refused_before_anything_is_as
 
 
 async def test_what_a_server_answers_with_is_an_error_of_ours() -> None:
-    engine = MemoryEngine()
+    held = HeldRequests()
+    engine = small_engine(hook=held)
     async with serving(engine) as server:
         system = await asyncio.to_thread(RemoteSystem, f"grpc:{server.address}", snapshot_id=engine.snapshot_id)
 
@@ -178,12 +179,13 @@ async def test_what_a_server_answers_with_is_an_error_of_ours() -> None:
         assert (await asyncio.to_thread(ask, "find customer")).tools
         with pytest.raises(InvalidArgumentError):
             await asyncio.to_thread(ask, "?")
-        engine.delays_s["rank"] = 0.5
+        held.hold()
         with pytest.raises(DeadlineError):
             await asyncio.to_thread(ask, "find customer", 0.1)
-        engine.delays_s.clear()
-        engine.snapshot_id = "memory-2"
-        with pytest.raises(NotReadyError, match="memory-2"):
+        held.released.set()
+        other = small_engine(*TOOLS[:2])
+        await server.load(lambda: other)
+        with pytest.raises(NotReadyError, match=other.snapshot_id):
             await asyncio.to_thread(ask, "find customer")
     with pytest.raises(NotReadyError):
         ask("find customer", 2.0)

@@ -11,7 +11,7 @@ from retrieval.engine import Engine, open_engine
 from retrieval.query.request import Request
 from services.jobs.build import build_snapshot
 from services.server.messages import decode_request, request_cost
-from tests.services.server.memory_engine import serving
+from tests.harness.engines import serving
 from tests.services.server.test_admission import INVALID, connected
 from tests.services.server.test_server import failure, told
 

@@ -9,14 +9,14 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.harness.commands import Run
+from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 
 # A key in JSON that a log line or a report would show as it is.
 PRIVATE_KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEplantedPRIVATEkey0123456789\n-----END RSA PRIVATE KEY-----"
@@ -37,26 +37,18 @@ SECRETS = {
 }
 NEEDLES = {**SECRETS, "private key in an example": "MIIEplantedPRIVATEkey0123456789"}
 
-SERVER = """
-import json, os, sys
+SERVER = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from tests.harness.plain_mcp import serve
 given = " ".join(sys.argv[1:] + [value for name, value in os.environ.items() if name.startswith("PLANTED")])
 sys.stderr.write("started with " + given + "\\n")
 if "fail" in sys.argv:
     sys.exit("cannot log in with " + given)
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" not in message:
-        continue
-    if message["method"] == "initialize":
-        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}},
-                  "serverInfo": {"name": "Ticket desk", "version": given}}
-    elif message["method"] == "tools/list":
-        result = {"tools": [{"name": "find_ticket", "description": "Find a ticket. Configured with " + given,
-                  "inputSchema": {"type": "object", "properties": {"ticket_id": {"type": "string", "default": given}}}}]}
-    else:
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": given}}), flush=True)
-        continue
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+ticket = {{"type": "string", "default": given}}
+tool = {{"name": "find_ticket", "description": "Find a ticket. Configured with " + given,
+        "inputSchema": {{"type": "object", "properties": {{"ticket_id": ticket}}}}}}
+serve(given, lambda _: {{"tools": [tool]}}, lambda _: {{}})
 """
 
 
@@ -83,55 +75,33 @@ def openapi(text: str) -> dict[str, Any]:
     }
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Answers with a document that repeats the request, or fails with it."""
-
-    def do_GET(self) -> None:
-        given = f"{self.path} {self.headers}"
-        self.send_response(500 if "fail" in self.path else 200, given.replace("\r", " ").replace("\n", " ")[:900])
-        self.end_headers()
-        self.wfile.write(json.dumps(openapi(given)).encode())
-
-    def do_POST(self) -> None:
-        """As an MCP server that repeats the headers."""
-        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if "fail" in self.path:
-            self.send_error(500, f"{self.headers}".replace("\r", " ").replace("\n", " ")[:900])
-            return
-        results = {
-            "initialize": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "Web desk", "version": "1"},
-            },
-            "tools/list": {
-                "tools": [
-                    {"name": "find_user", "description": f"Find {self.headers}", "inputSchema": {"type": "object"}}
-                ]
-            },
-        }
-        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message.get("id")}
-        if message["method"] in results:
-            answer["result"] = results[message["method"]]
-        else:
-            answer["error"] = {"code": -32601, "message": f"{self.headers}"}
-        body = json.dumps(answer).encode()
-        self.send_response(200 if "id" in message else 202)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None: ...
+def answer(asked: Arrived) -> Reply:
+    """A document that repeats the request, or an MCP server that repeats its headers; a failure repeats them in its status too."""
+    given = " ".join(f"{asked.target} {asked.headers}".split())
+    if "fail" in asked.path:
+        return Reply(raw=f"HTTP/1.1 500 {given[:900]}\r\n\r\n".encode(), body=json.dumps(openapi(given)).encode())
+    if asked.method == "GET":
+        return as_json(openapi(given))
+    message = asked.json
+    tool = {"name": "find_user", "description": f"Find {given}", "inputSchema": {"type": "object"}}
+    desk = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "desk", "version": "1"},
+    }
+    results: dict[str, Any] = {"initialize": desk, "tools/list": {"tools": [tool]}}
+    told = (
+        {"result": results[message["method"]]}
+        if message["method"] in results
+        else {"error": {"code": 1, "message": given}}
+    )
+    return as_json({"jsonrpc": "2.0", "id": message.get("id"), **told}, status=200 if "id" in message else 202)
 
 
 @pytest.fixture
 def web() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    with Loopback(answer) as server:
+        yield server.url.removeprefix("http://")
 
 
 @pytest.fixture

@@ -1,16 +1,12 @@
 """``egotools ask``: by a model behind HTTP and by rules, a run in its journal, catalogs, what is no sure answer."""
 
 import json
-import signal
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.harness.commands import Run, started
-from tests.harness.waiting import LIMIT_S, wait_until
+from tests.harness.commands import Run
 from tests.planners.graphseek.agent.http_run import calls
 from tests.planners.kgot.run_fakes import StepServer
 from tests.services.cli.csv_plants import write_plants
@@ -74,50 +70,6 @@ def test_what_is_no_sure_answer_ends_the_command_with_its_code(run: Run, graph: 
         assert code == 2 and "answer (asked back) Which plant do you mean?" in out and "two readings" in err
     code, out, err = run("ask", "Zzz qqq?", "--graph", graph)
     assert code == 2 and "could not be read" in err and "--llm-model" in err
-
-
-def test_a_run_that_was_interrupted_ends_at_once_and_goes_on(run: Run, graph: str, tmp_path: Path) -> None:
-    journal = tmp_path / "talk.jsonl"
-    held, go_on = threading.Event(), threading.Event()
-
-    def turn(body: Mapping[str, Any], nth: int) -> Any:
-        if nth == 1:
-            held.set()
-            go_on.wait(LIMIT_S)
-        return CARS if nth == 0 else DEAREST
-
-    with StepServer(turn=turn) as server:
-        arguments = ("ask", "Which car?", *by(server, graph, "--journal", journal))
-        with started(*arguments) as process:
-            wait_until(held.is_set, process=process)
-            process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=LIMIT_S) == 130, "the model has not answered yet"
-        go_on.set()
-        code, out, err = run(*arguments)
-        assert code == 0 and "Bee costs 2.5." in out, err
-        assert len(server.steps) == 3, "the first step is not planned again"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        ((" ",), 2, "there is no question"),
-        (("x", "--graph", "nowhere:x"), 2, "no graph has the address"),
-        (("x", "--graph", "ladybug:/absent"), 8, "/absent"),
-        (("x", "--graph", "store:/absent"), 7, "/absent"),
-        (("x", "--llm-url", "http://127.0.0.1:9/v1"), 2, "--llm-model"),
-        (("x", "--llm-model", "m"), 2, "--llm-url"),
-        (("x", "--operators", "."), 2, "it needs --llm-model"),
-        (("--replay",), 2, "it needs --journal"),
-        (("--replay", "words", "--journal", "absent.jsonl"), 2, "takes no question"),
-        (("--replay", "--journal", "absent.jsonl"), 2, "there is no such journal"),
-        (("x", "--catalog", "absent.yaml", "--graph", "GRAPH"), 2, "absent.yaml"),
-    ],
-)
-def test_bad_input_is_refused(run: Run, graph: str, arguments: tuple[str, ...], code: int, said: str) -> None:
-    given = [graph if each == "GRAPH" else each for each in arguments]
-    found, _, err = run("ask", *given)
-    assert found == code and said in err
 
 
 def test_a_catalog_must_be_of_the_graph(run: Run, graph: str, tmp_path: Path) -> None:

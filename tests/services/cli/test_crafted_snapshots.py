@@ -1,8 +1,9 @@
-"""Snapshots that were altered together with their manifest: exit code 6 and the file, and nothing that commands a terminal."""
+"""Snapshots that were altered together with their manifest: they command no terminal, and choose nothing to import or to contact."""
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,15 @@ import numpy as np
 import pytest
 
 from inference import HashingEncoder
+from ontology.errors import ModelNotAllowedError, SnapshotError
 from retrieval.snapshot.manifest import content_id, file_digest
 from retrieval.snapshot.publish import current_snapshot
 from services.cli.build import DIFFERENT
 from services.jobs.build import build_snapshot
+from services.server.process import serve_catalogs
+from services.server.settings import CatalogEntry, ServerSettings
 from tests.harness.commands import Run
+from tests.harness.http_server import Loopback, Reply
 
 _ESCAPE = "\x1b]0;owned\x07\x9b2J\u202e"
 _TOOL = {
@@ -37,21 +42,23 @@ Craft = Callable[..., Path]
 
 @pytest.fixture
 def craft(original: Path, tmp_path: Path) -> Craft:
-    """Copies the store, replaces the rows of a file, and makes the manifest and the id those of the new content."""
+    """Copies the store, replaces the rows of its tools and the name of its encoder, and makes the manifest and the id those of the new
+    content."""
 
-    def crafted(name: str, lines: Sequence[str], **settings: str) -> Path:
-        store = tmp_path / "store"
+    def crafted(*, tools: Sequence[str] = (), encoder: str = "hashing.v1") -> Path:
+        store = tmp_path / f"crafted-{len(list(tmp_path.iterdir()))}"
         shutil.copytree(original, store)
         folder = current_snapshot(store)
-        rows = [line.encode() + b"\n" for line in lines]
-        (folder / f"{name}.jsonl").write_bytes(b"".join(rows))
-        np.save(folder / f"{name}.offsets.npy", np.cumsum([0, *map(len, rows)], dtype=np.int64))
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        for file in (f"{name}.jsonl", f"{name}.offsets.npy"):
+        rows = [line.encode() + b"\n" for line in tools]
+        if rows:
+            (folder / "tools.jsonl").write_bytes(b"".join(rows))
+            np.save(folder / "tools.offsets.npy", np.cumsum([0, *map(len, rows)], dtype=np.int64))
+        for file in ("tools.jsonl", "tools.offsets.npy"):
             path = folder / file
             manifest["files"][file] = {"bytes": path.stat().st_size, "sha256": file_digest(path)}
+        manifest["encoder"]["name"] = encoder
         del manifest["snapshot_id"]
-        manifest |= settings
         id_ = content_id(manifest)
         (folder / "manifest.json").write_text(json.dumps({"snapshot_id": id_, **manifest}), encoding="utf-8")
         folder.rename(folder.with_name(id_))
@@ -61,19 +68,10 @@ def craft(original: Path, tmp_path: Path) -> Craft:
     return crafted
 
 
-def _rows(original: Path, file: str, /, **changes: Any) -> list[str]:
-    lines = (current_snapshot(original) / f"{file}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.dumps(json.loads(line) | changes) for line in lines]
-
-
-def _commands(text: str) -> list[str]:
-    return [one for one in text if one in _ESCAPE and not one.isprintable()]
-
-
 def test_nothing_of_a_crafted_snapshot_commands_the_terminal(run: Run, craft: Craft, original: Path) -> None:
-    rows = _rows(original, "tools", description=_ESCAPE, name=f"get {_ESCAPE}")
-    store = craft("tools", rows)
-    tool = json.loads(rows[0])["id"]
+    lines = (current_snapshot(original) / "tools.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.dumps(json.loads(line) | {"description": _ESCAPE, "name": f"get {_ESCAPE}"}) for line in lines]
+    store, tool = craft(tools=rows), json.loads(rows[0])["id"]
     for arguments, code in (
         (("show", tool, "--store", store), 0),
         (("show", tool, "--store", store, "--json"), 0),
@@ -83,5 +81,50 @@ def test_nothing_of_a_crafted_snapshot_commands_the_terminal(run: Run, craft: Cr
     ):
         found, out, err = run(*arguments)
         assert found == code, err
-        assert _commands(out + err) == []
+        assert [one for one in out + err if one in _ESCAPE and not one.isprintable()] == []
     assert json.loads(run("show", tool, "--store", store, "--json")[1])["nodes"][0]["description"] == _ESCAPE
+
+
+@pytest.fixture
+def catcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    """Keeps every request; with its address in a crafted manifest, it must stay silent."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-operator-S3CRET-key")
+    with Loopback(lambda asked: Reply(status=500)) as server:
+        yield server
+
+
+def test_a_crafted_manifest_makes_nobody_contact_or_import_anything(
+    craft: Craft, tmp_path: Path, catcher: Loopback, run: Run
+) -> None:
+    (tmp_path / "weights").mkdir()
+    queries, out = tmp_path / "queries.jsonl", tmp_path / "out"
+    rows = [{"id": str(number), "query": f"find {number}", "tools": [f"a/find{number}"]} for number in range(30)]
+    queries.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    for name in (f"openai:m@{catcher.url}/v1", f"sentence-transformers:{tmp_path / 'weights'}"):
+        snapshot = craft(encoder=name)
+        with pytest.raises(ModelNotAllowedError, match="neither embedded nor allowed") as caught:
+            serve_catalogs({"": CatalogEntry(store=snapshot)}, ServerSettings(port=0))
+        assert (caught.value.grpc_code, caught.value.exit_code) == ("FAILED_PRECONDITION", SnapshotError.exit_code)
+        for command in (
+            ["search", "find a thing", "--store", snapshot],
+            ["datagen", snapshot, "--out", out / "d"],
+            ["eval", snapshot, "--queries", queries, "--out", out / "e"],
+            ["tune", snapshot, "--on", queries, "--out", out / "t"],
+        ):
+            code, _, error = run(*command)
+            assert (code, "--allow-model" in error) == (SnapshotError.exit_code, True), error
+    assert catcher.arrived == []
+    assert "sentence_transformers" not in sys.modules
+
+
+def test_a_model_that_the_operator_names_is_used(
+    craft: Craft, catcher: Loopback, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"openai:m@{catcher.url}/v1"
+    search: tuple[Any, ...] = ("search", "find", "--store", craft(encoder=name))
+    assert run(*search, "--allow-model", "openai:m")[0] == SnapshotError.exit_code and catcher.arrived == []
+    assert run(*search, "--allow-model", name)[0] != SnapshotError.exit_code
+    asked = len(catcher.arrived)
+    monkeypatch.setenv("EGOTOOLS_ALLOWED_MODELS", f"other, {name}")
+    assert run(*search)[0] != SnapshotError.exit_code
+    assert len(catcher.arrived) > asked > 0

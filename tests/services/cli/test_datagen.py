@@ -4,17 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from inference import HashingEncoder
 from inference.chat import Message
-from services.jobs.build import build_snapshot
-from tests.conftest import ROOT
 from tests.datagen.author import Author
 from tests.harness.chat import Body, Reply, chat_server
 from tests.harness.commands import Run
-
-CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -28,14 +21,6 @@ def results(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != ".lock"
     }
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("datagen") / "store"
-    documents = [str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl")]
-    build_snapshot(documents, folder, encoder=HashingEncoder(), workers=1)
-    return folder
 
 
 def test_a_model_writes_and_reads_back_within_its_calls_and_the_rest_comes_with_the_next_run(
@@ -62,25 +47,3 @@ def test_a_model_writes_and_reads_back_within_its_calls_and_the_rest_comes_with_
     assert len(few) < len(made) == 12 and all(row["generator"] == "llm.v2" and row["needs"] for row in made)
     needs = ("eval", store, "--queries", tmp_path / "out" / "queries.jsonl", "--needs")
     assert run(*needs, "--out", tmp_path / "report", "--systems", "semantic@needs")[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "told"),
-    [
-        (["--per-class", 0], 2, "--per-class"),
-        (["--per-class", -3], 2, "--per-class"),
-        (["--generator", "magic"], 2, "llm, with a chat model, or template"),
-        (["--generator", "rules"], 2, "was removed"),
-        (["--max-calls", 3], 2, "uses no chat model"),
-        (["--llm-steps", "wording"], 2, "another call reads it back"),
-        (["--generator", "llm"], 2, "--llm-url"),
-        (["--mix", "absent.yaml"], 2, "single-intent"),
-        (["--ontology", "absent.yaml"], 5, "absent.yaml"),
-    ],
-)
-def test_options_that_cannot_be_served_are_rejected_before_anything_is_written(
-    run: Run, store: Path, tmp_path: Path, options: list[object], code: int, told: str
-) -> None:
-    said = run("datagen", store, "--out", tmp_path / "out", *options)
-    assert said[0] == code and told in said[2]
-    assert not list(tmp_path.glob("out/*.jsonl"))

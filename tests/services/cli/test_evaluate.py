@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 
 from eval.measured_set import read_measured
-from inference import HashingEncoder
-from services.jobs.build import build_snapshot
-from tests.conftest import ROOT
 from tests.harness.commands import Run
 
-CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 QUICK = ("--systems", "semantic,rrf,default")
 ASKED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("single", "open cases of a customer", ("support/search_cases",)),
@@ -41,14 +37,6 @@ def requests(turns: int) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("eval") / "store"
-    documents = [str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl")]
-    build_snapshot(documents, folder, encoder=HashingEncoder(), workers=1)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_queries(tmp_path_factory.mktemp("few") / "few.jsonl", requests(1))
 
@@ -69,28 +57,3 @@ def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: P
     assert measured.graph.snapshot_id == measured.snapshot_id
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert all(found.config_hash in page for found in measured.runs) and measured.snapshot_id in page
-
-
-@pytest.mark.parametrize(
-    ("options", "exit_code", "told"),
-    [
-        (("--systems", "defalt"), 2, "default-no-graph"),
-        (("--systems", "default@needs"), 2, "--needs-file"),
-        (("--needs",), 2, "no request has recorded needs"),
-        (("--needs-file", "nowhere.jsonl"), 3, "nowhere.jsonl"),
-        (("--systems", "semantic", "--baseline", "rrf"), 2, "'rrf' is not measured"),
-        (("--systems", "grpc:127.0.0.1:9"), 14, "127.0.0.1:9"),
-        (("--reranker", "nonsense"), 2, "nonsense"),
-        (("-k", "2"), 2, "-k"),
-        (("--timeout", "0"), 2, "--timeout"),
-        (("--queries", "nowhere.jsonl"), 3, "nowhere.jsonl"),
-        (("--systems", "semantic", "--dependencies", "nowhere.jsonl"), 3, "nowhere.jsonl"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_before_anything_is_asked(
-    run: Run, store: Path, few: Path, tmp_path: Path, options: tuple[str, ...], exit_code: int, told: str
-) -> None:
-    code, _, err = run("eval", store, "-q", few, "-o", tmp_path / "out", *options)
-    assert code == exit_code
-    assert told in err
-    assert not (tmp_path / "out").exists()

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.harness.commands import Run
 from tests.services.jobs.test_examination import BAD, CLEAN
 
@@ -32,52 +30,20 @@ def test_by_default_nothing_is_held_back_and_one_line_says_where_to_look(run: Ru
 
 def test_a_quarantined_tool_is_listed_approved_and_built(run: Run, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    code, out, _ = _build(run, tmp_path, CLEAN, BAD)
-    assert code == 0 and "Quarantined, not in the snapshot: 1: erp/list_vendors" in out
+    other = {**BAD, "id": "erp/list_banks", "name": "list_banks"}
+    code, out, _ = _build(run, tmp_path, CLEAN, BAD, other)
+    assert code == 0 and "Quarantined, not in the snapshot: 2: erp/list_" in out
     code, out, _ = run("admin", "findings", "list", "--store", store)
     assert code == 0 and "erp/list_vendors (quarantined)" in out and "characters that nobody sees" in out
     code, out, _ = run("admin", "findings", "list", "--store", store, "--quarantined", "--json")
     listed: dict[str, Any] = json.loads(out)
-    assert listed["quarantined"] == ["erp/list_vendors"]
+    assert sorted(listed["quarantined"]) == ["erp/list_banks", "erp/list_vendors"]
     assert {each["severity"] for each in listed["findings"]} == {"quarantine"}
-    approve = ("admin", "findings", "approve", "erp/list_vendors", "--reason", "ours", "--by", "ann", "--store", store)
+    approve = ("admin", "findings", "approve", "erp/list_*", "--reason", "ours", "--by", "ann", "--store", store)
     code, out, _ = run(*approve)
-    assert code == 0 and "erp/list_vendors by ann" in out
-    (kept,) = [json.loads(line) for line in (store / "approvals.jsonl").read_text("utf-8").splitlines()]
+    assert code == 0 and "Approved: 2" in out and "erp/list_vendors by ann" in out
+    kept, _ = [json.loads(line) for line in (store / "approvals.jsonl").read_text("utf-8").splitlines()]
     assert (kept["by"], kept["reason"], kept["at"][:2]) == ("ann", "ours", "20")
-    code, out, _ = _build(run, tmp_path, CLEAN, BAD)
-    assert (
-        code == 0
-        and "2 tools" in out
-        and "Quarantined" not in out
-        and "Released by approvals: 1: erp/list_vendors" in out
-    )
+    code, out, _ = _build(run, tmp_path, CLEAN, BAD, other)
+    assert code == 0 and "3 tools" in out and "Quarantined" not in out and "Released by approvals: 2: " in out
     assert "by ann" in run("admin", "findings", "list", "--store", store)[1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "problem"),
-    [
-        (("erp/get_invoice", "--reason", "r"), 7, "nothing was found"),
-        (("erp/list_vendors", "--reason", " "), 2, "--reason"),
-        (("erp/list_vendors",), 2, "--reason"),
-        (("erp/*", "hr/*", "--reason", "r"), 7, "hr/*: nothing was found"),
-        (("--reason", "r"), 2, "ID"),
-    ],
-)
-def test_what_cannot_be_approved_is_named(
-    run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, problem: str
-) -> None:
-    _build(run, tmp_path, CLEAN, BAD)
-    found, _, err = run("admin", "findings", "approve", *arguments, "--store", tmp_path / "store")
-    assert found == code and problem in err
-    assert not (tmp_path / "store" / "approvals.jsonl").exists()
-
-
-def test_many_are_approved_by_a_pattern(run: Run, tmp_path: Path) -> None:
-    other = {**BAD, "id": "erp/list_banks", "name": "list_banks"}
-    _build(run, tmp_path, CLEAN, BAD, other)
-    approve = ("admin", "findings", "approve", "erp/list_*", "--store", tmp_path / "store")
-    code, out, _ = run(*approve, "--reason", "ours", "--by", "ann")
-    assert code == 0 and "Approved: 2" in out
-    assert "3 tools" in _build(run, tmp_path, CLEAN, BAD, other)[1]

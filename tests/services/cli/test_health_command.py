@@ -9,8 +9,8 @@ from typer.testing import CliRunner, Result
 from ontology.errors import NotReadyError
 from services.cli.app import app
 from services.server.server import Server
+from tests.harness.engines import serving, small_engine, small_settings
 from tests.harness.issuers import Authority, write_pair
-from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 
 
 async def asked(*words: str, **environ: str) -> Result:
@@ -23,7 +23,7 @@ async def test_the_exit_code_follows_the_server() -> None:
     port = server.address.rpartition(":")[2]
     try:
         loading = await asked("--port", port)
-        await server.load(MemoryEngine)
+        await server.load(small_engine)
         serving_it = await asked(EGOTOOLS_PORT=port, EGOTOOLS_HOST="0.0.0.0")
     finally:
         await server.stop(0)
@@ -37,7 +37,7 @@ async def test_the_exit_code_follows_the_server() -> None:
 async def test_it_trusts_the_certificate_of_its_own_server(tmp_path: Path, listens: str) -> None:
     certificate, key = write_pair(tmp_path, Authority().issue("server"))
     settings = small_settings(tls_cert=certificate, tls_key=key, host=listens.strip("[]"))
-    async with serving(MemoryEngine(), settings) as server:
+    async with serving(small_engine(), settings) as server:
         port = server.address.rpartition(":")[2]
         environ = {"EGOTOOLS_PORT": port, "EGOTOOLS_HOST": settings.host, "EGOTOOLS_TLS_CERT": str(certificate)}
         answer = await asked(**environ)

@@ -118,27 +118,6 @@ def test_a_journal_is_resumed_and_replayed(run: Run, options: list[object], tmp_
     assert STOCK.calls == [*calls, calls[-1]]
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "said"),
-    [
-        (("--domain", ""), 2, "--domain"),
-        (("--domain", "nothing"), 2, "there is no such domain"),
-        (("--graph", "none.json"), 2, "cannot be read"),
-        (("--today", "tomorrow"), 2, "YYYY-MM-DD"),
-        (("--replay",), 2, "needs --journal"),
-        (("--base-url", "ftp://x"), 2, "--base-url"),
-        (("--session", "x"), 2, "--session"),
-        (("--credential", "key=secret"), 2, "not taken from the command line"),
-        (("--store", "/nowhere"), 7, "nowhere"),
-        (("--server", "127.0.0.1:1"), 16, "did not answer"),
-    ],
-)
-def test_bad_options(run: Run, options: list[object], more: tuple[str, ...], code: int, said: str) -> None:
-    found, _, err = run(*options, "--dry-run", *more)
-    assert found == code
-    assert said in err
-
-
 def test_names_of_a_mailbox_do_not_command_the_terminal(run: Run, tmp_path: Path) -> None:
     steer, day, home = "\x1b]0;owned\x07\x1b[31mred\x9b2J", "20260601T100000Z", tmp_path / "home"
     for name in ("mail/INBOX/cur", "mail/INBOX/new", "calendars", "cards", "files"):

@@ -1,5 +1,6 @@
-"""``egotools plan --execute`` against the mock company over HTTP: consent, answers, journals, and what stops a run."""
+"""``egotools plan``: over a store and through a server; with ``--execute`` against the mock company over HTTP: consent, answers, what stops."""
 
+import asyncio
 import io
 import json
 import sqlite3
@@ -11,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from inference import HashingEncoder
-from services.jobs.build import build_snapshot
 from tests.harness.commands import Run
-from tests.harness.company import CATALOG, running
+from tests.harness.company import running
+from tests.harness.engines import serving
 
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
@@ -36,19 +36,12 @@ class Leaves:
         return {id_: each for id_, each in found.items() if each["startDate"] == LEAVE["startDate"]}
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tools")
-    build_snapshot([str(CATALOG / "hr.yaml")], folder, encoder=HashingEncoder())
-    return folder
-
-
 @pytest.fixture
-def leaves(store: Path, tmp_path: Path) -> Iterator[Leaves]:
+def leaves(hr_store: Path, tmp_path: Path) -> Iterator[Leaves]:
     known = [text for name, value in LEAVE.items() for text in ("--have", f"{name}={value}")]
     with running(tmp_path / "company") as company:
         address = ("--base-url", f"hr={company.url}/hr")
-        command = ("plan", "--store", str(store), "--goal", "hr/requestLeave", "--execute", *address)
+        command = ("plan", "--store", str(hr_store), "--goal", "hr/requestLeave", "--execute", *address)
         yield Leaves(tmp_path / "company", (*command, *known))
 
 
@@ -103,7 +96,7 @@ def test_json_has_the_plan_the_calls_and_where_their_arguments_come_from(run: Ru
     assert leave["status"] == "201 Created" and leave["body"]["status"] == "pending"
 
 
-def test_what_stops_a_run_is_said(run: Run, leaves: Leaves, store: Path) -> None:
+def test_what_stops_a_run_is_said(run: Run, leaves: Leaves) -> None:
     before = leaves.requested()
     bare = leaves.arguments[: leaves.arguments.index("--have")]
     code, out, err = run(*bare, "--yes", "--json")
@@ -116,5 +109,21 @@ def test_what_stops_a_run_is_said(run: Run, leaves: Leaves, store: Path) -> None
     code, out, err = run(*leaves.arguments, "--have", "startDate=2026-12-31", "--yes")  # after its end
     assert code == 16 and "step 2 was answered with an error: 4" in err and '"code"' in out
     assert leaves.requested() == before
-    code, _, err = run("plan", "--store", store, "--goal", "hr/getManager", "--yes")
-    assert code == 2 and "--execute" in err
+
+
+def test_a_request_alone_is_enough(run: Run, hr_store: Path) -> None:
+    asked = ("plan", "request leave for an employee", "--store", hr_store)
+    code, out, _ = run(*asked, "--json")
+    goals = [step["confidence"] for step in json.loads(out)["steps"] if step["kind"] == "goal"]
+    assert code == 0 and goals and all(0 <= each < 1 for each in goals)
+    assert "Nobody named the goals" in run(*asked)[1]
+    assert run(*asked, "--json")[:2] == (0, out)
+
+
+async def test_a_server_plans_too(run: Run) -> None:
+    async with serving() as server:
+        arguments = ("plan", "--server", server.address, "--goal", "crm/get_customer")
+        code, out, _ = await asyncio.to_thread(run, *arguments)
+        assert code == 0 and "items[].customer_id" in "".join(out.split())
+        code, _, err = await asyncio.to_thread(run, *arguments, "--goal", "crm/none")
+    assert code != 0 and "crm/none" in err

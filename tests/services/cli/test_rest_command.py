@@ -14,7 +14,6 @@ import pytest
 
 from services.server.server import Server
 from tests.conftest import ROOT
-from tests.harness.commands import Run
 from tests.harness.waiting import LIMIT_S, wait_until
 
 CLIENT = ROOT / "clients" / "typescript"
@@ -67,8 +66,3 @@ def test_the_typescript_client_compiles_and_asks(url: str, tmp_path: Path) -> No
     tested = _npm("test", folder=folder, url=url)
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert re.search(r"pass [1-9]\d*\n.*fail 0", tested.stdout)
-
-
-def test_an_open_address_is_refused(run: Run) -> None:
-    code, _, err = run("rest", "--server", "127.0.0.1:1", "--host", "0.0.0.0", "--port", "0")
-    assert code == 2 and "--insecure" in err

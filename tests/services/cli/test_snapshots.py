@@ -1,7 +1,6 @@
 """``egotools admin snapshots``, ``rollback`` and ``keys``, paths that are empty, and what a crafted snapshot does to the command."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -70,42 +69,3 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
     run(*build, "--signing-key", tmp_path / "key")
     assert run(*search)[0] == 0
     assert not [path for path in (tmp_path / "store").rglob("*") if path.is_file() and b"PRIVATE" in path.read_bytes()]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("build", ""),
-        ("build", "api.json", ""),
-        ("build", "api.json", "--out", ""),
-        ("build", "api.json", "--out", " "),
-        ("build", "api.json", "--overlay", ""),
-        ("build", "api.json", "--ontology", ""),
-        ("build", "api.json", "--signing-key", ""),
-        ("search", "x", "--store", ""),
-        ("show", "x", "--store", ""),
-        ("serve", "--store", ""),
-        ("serve", "--ready-file", ""),
-        ("validate", ""),
-        ("diff", ""),
-        ("diff", "a", ""),
-        ("export", ""),
-        ("eval", "run", ""),
-        ("tune", "", "--on", "x"),
-        ("datagen", "", "--out", "x"),
-        ("admin", "snapshots", "--store", ""),
-        ("admin", "rollback", "--store", ""),
-    ],
-    ids=" ".join,
-)
-def test_an_empty_path_is_refused_and_nothing_is_read_or_written(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    """As the shell passes it for a variable that is not set. An empty path would be the current folder."""
-    monkeypatch.chdir(tmp_path)
-    _tools(tmp_path, 1)
-    code, out, err = run(*arguments)
-    told = " ".join(err.replace("│", " ").split())
-    assert (code, out) == (2, "")
-    assert "is empty" in told
-    assert os.listdir(tmp_path) == ["api.json"]

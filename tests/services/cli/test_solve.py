@@ -161,37 +161,6 @@ def _has_graph(body: Mapping[str, Any]) -> bool:
     return "Zsale" in json.dumps(body)
 
 
-MODEL = ["--llm-url", "http://127.0.0.1:1/v1", "--llm-model", "m"]
-BAD: list[tuple[list[str], int, str]] = [
-    ([], 2, "solve --demo"),
-    (MODEL, 2, "there is no task"),
-    (["  ", *MODEL], 2, "there is no task"),
-    (["q", "--replay"], 2, "it needs --journal"),
-    (["q", *MODEL, "--retrieve", "x"], 2, "'x' is not known"),
-    (["q", *MODEL, "--noise", "x"], 2, "'x' is not known"),
-    (["q", *MODEL, "--graph", "mysql"], 2, "no graph store"),
-    (["q", *MODEL, "--graph=ladybug:x"], 2, "stands in memory"),
-    (["--tasks", "TASKS", "--graph", "ladybug"], 2, "stands in memory"),
-    (["q", "--llm-model", "m"], 2, "--llm-model: it needs --llm-url"),
-    (["q", "--llm-url", "http://127.0.0.1:1/v1"], 2, "--llm-url: it needs --llm-model"),
-    (["q", "--workers", "2"], 2, "--workers: it needs --tasks"),
-    (["q", "--out", "OUT"], 2, "--out: it needs --tasks"),
-    (["q", "--on", "ray"], 2, "--on: it needs --tasks"),
-    (["--tasks", "TASKS", *MODEL], 2, "it needs a folder"),
-    (["--tasks", "TASKS", "--out", "OUT", *MODEL, "--graph", "rdf:http://127.0.0.1:1"], 2, "a store of its own"),
-    (["--tasks", "TASKS", "--out", "OUT", *MODEL, "--on", "mars"], 2, "no place"),
-    (["q", *MODEL, "--file", "GONE"], 2, "cannot be read"),
-    (["--replay", "--journal", "GONE"], 2, "cannot be read"),
-]
-
-
-@pytest.mark.parametrize(("given", "code", "problem"), BAD, ids=[" ".join(given) or "nothing" for given, _, _ in BAD])
-def test_bad_input_is_named(run: Run, tmp_path: Path, given: list[str], code: int, problem: str) -> None:
-    paths = {"TASKS": tasks_file(tmp_path), "OUT": tmp_path / "out", "GONE": tmp_path / "gone"}
-    found, _, err = run("solve", *(paths.get(word, word) for word in given))
-    assert found == code and problem in err and "not ready" not in err
-
-
 def test_a_journal_of_another_run_is_refused(run: Run, tmp_path: Path) -> None:
     with StepServer(**ANSWERS) as server:
         given = options(server, tmp_path, "--journal", tmp_path / "run")

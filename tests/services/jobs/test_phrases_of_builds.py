@@ -8,10 +8,9 @@ import pytest
 from inference import HashingEncoder
 from inference.chat import ScriptedChat
 from ingest.build_report import BuildReport
-from ontology.errors import InvalidArgumentError, ModelError
+from ontology.errors import ModelError
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import as_read, build_snapshot
-from services.jobs.plans import ChatEndpoint, phrase_writer
 
 TOOLS = [
     {"name": "list_attendees", "description": "List attendees of an event.", "parameters": {"type": "object", "properties": {}}},
@@ -81,11 +80,3 @@ def test_a_document_has_no_say_in_the_phrases_of_its_tools(said: object, tmp_pat
     assert report.rejected_tools.by_reason == {"hint-ignored": 1} and report.tools == 2
     snapshot = open_snapshot(store)
     assert snapshot.manifest.phrases is None and snapshot.tool(0).metadata["team"] == "events"
-
-
-@pytest.mark.parametrize(
-    "address", ["openai:", "openai:model", "model@http://127.0.0.1:1/v1", "openai:@http://127.0.0.1:1/v1", "openai:m@"]
-)
-def test_an_address_that_names_no_model_is_refused(address: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="names no chat model"):
-        phrase_writer(address, ChatEndpoint())

@@ -5,12 +5,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
-from unittest.mock import MagicMock
 
 import networkx as nx
 import pytest
 
-from inference import HashingEncoder
 from ingest.neo4j import parse_bolt_address, write_neo4j
 from ontology import InvalidArgumentError, StorageError
 from ontology.tool_effects import known_effect_of
@@ -19,21 +17,19 @@ from planners.stores.graph_schema import read_rows_of
 from planners.stores.ladybug import open_ladybug_reader
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import open_snapshot
-from services.jobs.build import build_snapshot
 from services.jobs.tool_graph_file import export_graph, tool_graph_file
 from tests.conftest import ROOT
 from tests.harness.servers import free_port
+from tests.harness.stores import BuiltStore
 from tests.planners.stores.neo4j_server import running_neo4j
 
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store(store_of: BuiltStore) -> Path:
     """A store of one document."""
-    store = tmp_path_factory.mktemp("sales")
-    build_snapshot([str(ROOT / "examples" / "enterprise" / "catalog" / "sales.yaml")], store, encoder=HashingEncoder())
-    return store
+    return store_of(str(ROOT / "examples" / "enterprise" / "catalog" / "sales.yaml"), "hashing.v1")
 
 
 @pytest.fixture
@@ -73,21 +69,6 @@ def test_a_file_holds_the_same_nodes_and_edges_each_time(graph: Graph, tmp_path:
     before = path.read_bytes()
     export_graph(graph, path)
     assert path.read_bytes() == before and list(tmp_path.glob(".*")) == []
-
-
-def test_a_database_gets_every_node_and_edge_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    neo4j = pytest.importorskip("neo4j", reason="the extra `neo4j` is not installed")
-    driver = MagicMock()
-    monkeypatch.setattr(neo4j.GraphDatabase, "driver", lambda *_, **__: driver)
-    write_neo4j(parse_bolt_address("bolt://neo4j:secret@localhost", feature="x"), graph)
-    session = driver.__enter__().session().__enter__()
-    unique, clear, *writes = [call.args for call in session.run.call_args_list]
-    assert "REQUIRE n.key IS UNIQUE" in unique[0] and "DETACH DELETE n" in clear[0]
-    rows = [(text, row) for text, parameters in writes for row in parameters["rows"]]
-    nodes = [row["key"] for text, row in rows if "CREATE (n:" in text]
-    edges = [(row["head"], row["tail"], row["properties"]["key"]) for text, row in rows if "CREATE (head)" in text]
-    assert sorted(nodes) == sorted(graph) and sorted(edges) == sorted(graph.edges(keys=True))
-    assert all(not isinstance(value, list | tuple) for _, row in rows for value in row.get("properties", row).values())
 
 
 @pytest.mark.slow

@@ -15,9 +15,9 @@ from services.jobs.build import build_snapshot
 _ORDER = {"type": "object", "properties": {"id": {"type": "string", "description": "Id of the order."}}}
 
 
-def _document(description: str = "Get an order.") -> dict[str, Any]:
+def _document() -> dict[str, Any]:
     answer = {"200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "order.json"}}}}}
-    operation = {"operationId": "getOrder", "description": description, "responses": answer}
+    operation = {"operationId": "getOrder", "description": "Get an order.", "responses": answer}
     return {"openapi": "3.0.0", "info": {"title": "Shop", "version": "1"}, "paths": {"/order": {"get": operation}}}
 
 
@@ -50,19 +50,10 @@ def test_unchanged_files_are_not_read_again(folder: Path, tmp_path: Path) -> Non
     assert second.documents == first.documents
 
 
-@pytest.mark.parametrize("change", ["description", "reference", "new", "gone"])
-def test_a_changed_input_gives_the_bytes_of_a_fresh_build(folder: Path, tmp_path: Path, change: str) -> None:
+def test_a_changed_reference_gives_the_bytes_of_a_fresh_build(folder: Path, tmp_path: Path) -> None:
     first = _built(folder, tmp_path / "store")
-    if change == "description":
-        (folder / "shop.json").write_text(json.dumps(_document("Get a sales order by its number.")), encoding="utf-8")
-    elif change == "reference":
-        other = {"type": "object", "properties": {"number": {"type": "integer"}}}
-        (folder / "order.json").write_text(json.dumps(other), encoding="utf-8")
-    elif change == "new":
-        row = [{"name": "list_suppliers", "description": "List suppliers.", "inputSchema": {"type": "object"}}]
-        (folder / "new.json").write_text(json.dumps(row), encoding="utf-8")
-    else:
-        (folder / "pay.json").unlink()
+    other = {"type": "object", "properties": {"number": {"type": "integer"}}}
+    (folder / "order.json").write_text(json.dumps(other), encoding="utf-8")
     second = _built(folder, tmp_path / "store")
     assert "unchanged" not in second.seconds
     assert second.snapshot_id != first.snapshot_id

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from services.server.access.tokens import create_token, revoke_token
 from tests.harness.waiting import LIMIT_S
 from tests.services.mcp.conftest import ERAS, Guarded, User, text_of
-from tests.services.mcp.test_http_server import connected_to, message, serving
+from tests.services.mcp.test_http_server import HANDSHAKE, connected_to, message, serving
 
 MODERN = ERAS[1]
 FOUND = "warehouse__count_stock"
@@ -78,6 +78,3 @@ async def test_a_revoked_token_is_refused_soon(guarded: Guarded) -> None:
         while (refused := await server.post(message("tools/list", {}), further)).status_code == 200:
             await asyncio.sleep(0.05)
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
-
-
-HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}

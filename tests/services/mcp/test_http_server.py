@@ -17,7 +17,6 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 
 from egotools import AsyncClient
 from egotools.calling.mcp_invoker import McpAddress
-from ontology.errors import InvalidArgumentError
 from planners.calls.tool_access import ToolAccess
 from services.jobs.plans import HttpPlace
 from services.mcp.gateway_server import McpGateway, serve_mcp_http
@@ -26,6 +25,15 @@ from tests.harness.waiting import until
 from tests.services.mcp.conftest import ACCESS, ERAS, Guarded, User, text_of
 from tests.services.mcp.test_gateway_calls import warehouse_over_http
 
+HANDSHAKE = {
+    "protocolVersion": LATEST_HANDSHAKE_VERSION,
+    "capabilities": {},
+    "clientInfo": {"name": "raw", "version": "1"},
+}
+WITHOUT_HANDSHAKE = {
+    "io.modelcontextprotocol/protocolVersion": LATEST_MODERN_VERSION,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
 
@@ -45,8 +53,7 @@ class Served:
         self, revision: str = LATEST_HANDSHAKE_VERSION, **headers: str
     ) -> tuple[dict[str, str], dict[str, Any]]:
         """Do the handshake; return the headers of further requests, and what the server said."""
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
-        answer = await self.post(message("initialize", params), headers)
+        answer = await self.post(message("initialize", {**HANDSHAKE, "protocolVersion": revision}), headers)
         assert answer.status_code == 200, answer.text
         said = result_of(answer)
         further = {**headers, "mcp-session-id": answer.headers["mcp-session-id"]}
@@ -120,12 +127,8 @@ async def test_an_unknown_revision_is_answered_with_a_known_one_and_one_without_
 ) -> None:
     async with serving(served) as server:
         assert (await server.opened("1999-01-01"))[1]["protocolVersion"] == LATEST_HANDSHAKE_VERSION
-        envelope = {
-            "io.modelcontextprotocol/protocolVersion": LATEST_MODERN_VERSION,
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }
         headers = {"mcp-protocol-version": LATEST_MODERN_VERSION, "mcp-method": "tools/list"}
-        listed = await server.post(message("tools/list", {"_meta": envelope}), headers)
+        listed = await server.post(message("tools/list", {"_meta": WITHOUT_HANDSHAKE}), headers)
         assert len(result_of(listed)["tools"]) == 4
         unknown = await server.post(message("tools/list", {}), {"mcp-protocol-version": "2099-01-01"})
         assert unknown.status_code == 400
@@ -193,11 +196,7 @@ async def test_a_client_that_goes_away_leaves_no_call_behind(
     async with serving(served, replace(access, timeout_s=600.0)) as server:
         headers, _ = await server.opened()
         if ends == "the stream":  # of a request without a session
-            envelope = {
-                "io.modelcontextprotocol/protocolVersion": LATEST_MODERN_VERSION,
-                "io.modelcontextprotocol/clientCapabilities": {},
-            }
-            body = message("tools/call", {"name": "warehouse__wait_for_truck", "_meta": envelope})
+            body = message("tools/call", {"name": "warehouse__wait_for_truck", "_meta": WITHOUT_HANDSHAKE})
             names = {"mcp-protocol-version": LATEST_MODERN_VERSION, "mcp-method": "tools/call"}
             task = asyncio.create_task(server.post(body, {**names, "mcp-name": "warehouse__wait_for_truck"}))
             await until(waiting.exists)
@@ -210,9 +209,3 @@ async def test_a_client_that_goes_away_leaves_no_call_behind(
                 await client.delete(server.url, headers=headers)
         await until(lambda: not waiting.exists())  # in the source's own process
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def test_beyond_loopback_it_needs_tls(served: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="plain text"):
-        async with serving(served, where=HttpPlace(host="0.0.0.0", port=0)):
-            pass

@@ -6,18 +6,15 @@ import subprocess
 import sys
 from typing import Any
 
-import pytest
-
 from tests.conftest import ROOT
-from tests.harness.commands import Run
 from tests.harness.waiting import LIMIT_S
-from tests.services.mcp.test_http_server import message
+from tests.services.mcp.test_http_server import HANDSHAKE, message
 
 COMMAND = ["-m", "services.cli", "mcp"]
 
 
 def test_raw_lines_of_no_json_are_survived_and_the_process_ends_with_its_client(served: str) -> None:
-    handshake = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    handshake = {**HANDSHAKE, "protocolVersion": "2024-11-05"}
     lines = ["no JSON", "[]", json.dumps(message("initialize", handshake)), json.dumps(message("tools/list", {}, 2))]
     lines.insert(3, json.dumps(message("notifications/initialized", {}, None)))
     with subprocess.Popen(
@@ -41,19 +38,3 @@ def test_raw_lines_of_no_json_are_survived_and_the_process_ends_with_its_client(
         assert process.wait(timeout=LIMIT_S) == 0
     assert answers[1]["result"]["protocolVersion"] == "2024-11-05"
     assert len(answers[2]["result"]["tools"]) == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--pin", "office/gone"], "listed or not"),
-        (["--http", "--host", "0.0.0.0", "--port", "0"], "--tls-cert"),
-        (["--session", "office=nowhere"], "--session"),
-        (["--credential", "key=written-out"], "--credential"),
-    ],
-)
-def test_what_is_wrong_is_said_at_the_start(run: Run, served: str, options: list[str], told: str) -> None:
-    code, out, err = run("mcp", "--server", served, *options)
-    assert (code != 0, out) == (True, "")
-    assert told in err
-    assert "written-out" not in err

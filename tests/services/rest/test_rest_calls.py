@@ -15,9 +15,9 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.http.http_server import HTTP_STATUS
 from services.server.access.tokens import create_token
+from tests.harness.engines import serving, small_engine, small_settings
 from tests.harness.issuers import write_policy
 from tests.services.rest.gateways import gateway
-from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 
 QUERY: dict[str, Any] = {"query": "find a customer", "k": 2, "explain": True, "schema_format": "SCHEMA_FORMAT_OPENAI"}
 BATCH: dict[str, Any] = {
@@ -31,7 +31,7 @@ REQUESTS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
         "Neighbors",
         "GET",
         "/v1/neighbors",
-        {"node": "crm/get_customer", "predicates": ["has_parameter", "b"], "limit": 3},
+        {"node": "crm/get_customer", "predicates": ["has_parameter", "has_parameter"], "limit": 3},
     ),
     ("GetCatalog", "GET", "/v1/catalog", {"page_size": 2}),
     ("ReportOutcome", "POST", "/v1/outcomes", {"request_id": "a", "used": ["crm/get_customer"], "succeeded": True}),
@@ -129,7 +129,7 @@ async def test_errors_of_the_service_become_problems() -> None:
     def fail(request: Any) -> None:
         raise RuntimeError("no caller may read this")
 
-    engine = MemoryEngine()
+    engine = small_engine()
     async with serving(engine) as server, gateway(server.address) as client:
         engine.hook = fail
         missing = await client.get("/v1/tools/crm/none")
@@ -138,10 +138,9 @@ async def test_errors_of_the_service_become_problems() -> None:
             "type": "about:blank",
             "title": "Not Found",
             "status": 404,
-            "detail": "there is no such tool.",
+            "detail": "the catalogue has no such tool.",
             "reason": "NOT_FOUND",
             "subject": "crm/none",
-            "remedy": "See the catalogue for the ids.",
         }
         stale = await client.get("/v1/tools/crm/get_customer", params={"min_snapshot": "another"})
         assert (stale.status_code, stale.json()["reason"]) == (409, "STALE_SNAPSHOT")
@@ -175,7 +174,7 @@ async def test_the_access_of_each_route_is_that_of_the_service(tmp_path: Path) -
     settings = small_settings(access_policy=policy, tokens_file=tokens_file)
     found: dict[tuple[str, str], int] = {}
     async with (
-        serving(MemoryEngine(), settings, outcomes={"": tmp_path / "outcomes.jsonl"}) as server,
+        serving(small_engine(), settings, outcomes={"": tmp_path / "outcomes.jsonl"}) as server,
         gateway(server.address) as client,
     ):
         for name, token in tokens.items():

@@ -11,8 +11,8 @@ import pytest
 from egotools.v1 import egotools_pb2 as pb
 from scripts.rest_document import rest_document
 from tests.conftest import ROOT
+from tests.harness.engines import serving
 from tests.services.rest.gateways import gateway
-from tests.services.server.memory_engine import serving
 
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"

@@ -14,9 +14,9 @@ from services.http.http_server import serve_http
 from services.rest.rest_server import RestSettings, rest_app, serve_rest
 from services.server.access.tokens import create_token
 from services.server.settings import ServerSettings
+from tests.harness.engines import HeldRequests, serving, small_engine, small_settings
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.services.rest.gateways import gateway
-from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
 
 ASKED = {"query": "a customer"}
 JSON = {"content-type": "application/json"}
@@ -107,9 +107,9 @@ async def test_a_timeout_out_of_range_is_refused(text: str) -> None:
 
 
 async def test_a_client_that_goes_away_cancels_its_call() -> None:
-    engine, held = MemoryEngine(), HeldStage()
-    async with serving(engine) as server, gateway(server.address) as client:
-        engine.delays_s = held  # not before: the server asks a request of its own first
+    held = HeldRequests()
+    async with serving(small_engine(hook=held)) as server, gateway(server.address) as client:
+        held.hold()  # not before: the server asks a request of its own first
         try:
             for path, body in (("/v1/retrieve", ASKED), ("/v1/retrieve-batch", {"requests": [ASKED]})):
                 asked = asyncio.ensure_future(client.post(path, json=body))
@@ -125,9 +125,9 @@ async def test_a_client_that_goes_away_cancels_its_call() -> None:
 
 async def test_one_address_has_a_share_of_the_calls() -> None:
     limits = small_settings(workers=3, max_streams=4)
-    engine, held = MemoryEngine(), HeldStage()
-    async with serving(engine, limits) as server, gateway(server.address, limits=limits) as client:
-        engine.delays_s = held  # not before: the server asks a request of its own first
+    held = HeldRequests()
+    async with serving(small_engine(hook=held), limits) as server, gateway(server.address, limits=limits) as client:
+        held.hold()  # not before: the server asks a request of its own first
         try:
             waiting = [asyncio.ensure_future(client.post("/v1/retrieve", json=ASKED)) for _ in range(2)]
             async with asyncio.timeout(20):
@@ -183,7 +183,7 @@ async def test_it_has_tls_on_both_sides(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes(authority.pem)
     settings = small_settings(tls_cert=certificate, tls_key=key)
     rest = RestSettings(port=0, tls_cert=certificate, tls_key=key, server_ca=tmp_path / "ca.pem")
-    async with serving(MemoryEngine(), settings) as server, serve_rest(server.address, rest) as url:
+    async with serving(small_engine(), settings) as server, serve_rest(server.address, rest) as url:
         assert url.startswith("https://")
         async with httpx.AsyncClient(
             base_url=url, verify=ssl.create_default_context(cafile=tmp_path / "ca.pem"), trust_env=False

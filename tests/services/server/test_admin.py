@@ -16,9 +16,9 @@ from retrieval.snapshot.history import history
 from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.editions import QUERY, EditionStore
+from tests.harness.engines import small_settings
 from tests.harness.servers import admin_call
 from tests.harness.waiting import LIMIT_S, until
-from tests.services.server.memory_engine import small_settings
 
 
 @pytest.fixture

@@ -5,25 +5,25 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import grpc
+import numpy as np
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from inference.cross_encoder import EmbeddedCrossEncoder
 from ontology.tool import Tool
 from retrieval.query.request import Request
 from services.server.server import SERVICE_NAME
+from tests.harness.engines import HookedEngine, serving, small_engine, small_settings
 from tests.harness.other_peer import other_peer
 from tests.harness.raw_http2 import call_frames, connection
 from tests.harness.waiting import LIMIT_S, bounded_work, until
-from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 from tests.services.server.test_server import failure, told
 
 EXHAUSTED, INVALID = grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INVALID_ARGUMENT
@@ -40,7 +40,7 @@ def pushback(error: grpc.aio.AioRpcError) -> int | None:
     return next((int(str(value)) for key, value in error.trailing_metadata() if key == "grpc-retry-pushback-ms"), None)
 
 
-def holding(engine: MemoryEngine, first: str = "") -> tuple[threading.Event, list[str]]:
+def holding(engine: HookedEngine, first: str = "") -> tuple[threading.Event, list[str]]:
     """Requests wait in the engine until the event is set; the list has them in the order in which they came."""
     held = threading.Event()
     asked: list[str] = []
@@ -57,34 +57,34 @@ def holding(engine: MemoryEngine, first: str = "") -> tuple[threading.Event, lis
 
 
 async def test_a_batch_that_costs_too_much_is_refused_before_any_work() -> None:
-    engine = MemoryEngine()
+    engine = small_engine()
     async with serving(engine) as server, connected(server.address) as stub:
-        engine.stages.clear()
+        engine.asked.clear()
         error = await failure(stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[LONG] * 64)))
         assert (error.code(), told(error).subject) == (INVALID, "requests")
         assert "Split it into" in told(error).remedy
-        assert engine.stages == []
+        assert engine.asked == []
         answer = await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="order")] * 64))
         assert len(answer.results) == 64
 
 
 async def test_a_batch_stops_when_its_answer_is_too_large() -> None:
     long = Tool(id="long", name="long", description="word " * 1_600)
-    engine = MemoryEngine(tools=(long,))
+    engine = small_engine(long)
     async with serving(engine, small_settings(max_message_bytes=40_000)) as server, connected(server.address) as stub:
-        engine.stages.clear()
+        engine.asked.clear()
         batch = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="word")] * 20)
         error = await failure(stub.RetrieveBatch(batch))
         assert (error.code(), told(error).subject) == (INVALID, "max_message_bytes")
         assert "split a batch" in told(error).remedy
-        assert engine.stages.count("rank") == 5, "the fifth result is one too many; no later request ran"
+        assert len(engine.asked) == 5, "the fifth result is one too many; no later request ran"
 
 
 # -- turns -------------------------------------------------------------------------------------------------------------
 
 
 async def test_a_peer_that_fills_the_queue_refuses_no_other_and_goes_not_first() -> None:
-    engine = MemoryEngine()
+    engine = small_engine()
     async with (
         serving(engine, small_settings(workers=1, queue=8)) as server,
         other_peer(server.address) as elsewhere,
@@ -112,7 +112,7 @@ def await_code(call: asyncio.Future[Any]) -> grpc.StatusCode:
 
 
 async def test_a_batch_holds_a_worker_for_one_request_only() -> None:
-    engine = MemoryEngine()
+    engine = small_engine()
     async with (
         serving(engine, small_settings(workers=1)) as server,
         other_peer(server.address) as elsewhere,
@@ -131,8 +131,17 @@ async def test_a_batch_holds_a_worker_for_one_request_only() -> None:
     assert asked.index("quiet") <= 2
 
 
+class NoOrder:
+    """A reranker that costs nothing; each request is charged for it."""
+
+    name = "none"
+
+    def score(self, query: str, documents: Sequence[str]) -> Any:
+        return np.zeros(len(documents), dtype=np.float32)
+
+
 async def test_needs_that_a_reranker_reads_leave_a_worker_free() -> None:
-    engine = MemoryEngine(reranker=EmbeddedCrossEncoder())
+    engine = small_engine(reranker=NoOrder())
     dear = pb.RetrieveRequest(needs=["noisy " * 80, "noisy needs " * 40], k=5)
     async with (
         serving(engine, small_settings(workers=2, queue=64)) as server,
@@ -157,7 +166,7 @@ async def test_needs_that_a_reranker_reads_leave_a_worker_free() -> None:
 
 
 async def test_an_overloaded_server_says_when_to_try_again_and_never_for_what_is_too_large() -> None:
-    engine = MemoryEngine()
+    engine = small_engine()
     async with serving(engine, small_settings(workers=1, queue=1)) as server, connected(server.address) as stub:
         held, _ = holding(engine)
         running = [asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="x"))) for _ in range(2)]
@@ -204,12 +213,12 @@ async def test_calls_without_a_message_hold_the_bytes_of_their_peer_only() -> No
             yield b""
 
         calls = [method(nothing()) for _ in range(12)]
-        await until(lambda: server.admission.calls.open == 12)
+        await until(lambda: server.admission.calls.held == 12)
         assert server.admission.bytes.held <= 2 * 1024 * 1024
         error = await failure(same.Retrieve(pb.RetrieveRequest(query="x")))
         assert (error.code(), told(error).subject) == (EXHAUSTED, "max_inflight_bytes")
         assert (await other.Retrieve(pb.RetrieveRequest(query="customer"))).tools
-        await until(lambda: server.admission.calls.open == 0)  # they end by the server's own deadline
+        await until(lambda: server.admission.calls.held == 0)  # they end by the server's own deadline
         assert server.admission.bytes.held == 0
         assert (await same.Retrieve(pb.RetrieveRequest(query="customer"))).tools
         ended.set()
@@ -231,23 +240,23 @@ async def test_answers_that_are_never_read_are_bounded_and_hold_up_no_other() ->
     long = Tool(id="long", name="long", description="word " * 50_000)  # 250 kB
     settings = small_settings(max_message_bytes=1024 * 1024, max_inflight_bytes=8 * 1024 * 1024)
     async with (
-        serving(MemoryEngine(tools=(long,)), settings) as server,
+        serving(small_engine(long), settings) as server,
         other_peer(server.address) as elsewhere,
         connected(elsewhere) as other,
     ):
         message = pb.GetToolRequest(id="long").SerializeToString()
         async with never_reading(server.address, 100, f"/{SERVICE_NAME}/GetTool", message):
-            await until(lambda: server.admission.calls.open >= 4 and server.limiter.admitted == 0)
+            await until(lambda: server.admission.calls.held >= 4 and server.limiter.admitted == 0)
             for _ in range(50):
                 assert server.admission.bytes.held <= 4 * 1024 * 1024
                 await asyncio.sleep(0.01)
             assert (await other.GetTool(pb.GetToolRequest(id="long"))).tool.id == "long"
-        await until(lambda: server.admission.calls.open == 0)
+        await until(lambda: server.admission.calls.held == 0)
         assert server.admission.bytes.held == 0
 
 
 async def test_open_calls_are_bounded_for_each_peer() -> None:
-    engine = MemoryEngine()
+    engine = small_engine()
     settings = small_settings(workers=1, queue=100, max_peer_calls=8)
     async with (
         serving(engine, settings) as server,
@@ -257,14 +266,14 @@ async def test_open_calls_are_bounded_for_each_peer() -> None:
     ):
         held, _ = holding(engine)
         many = [asyncio.ensure_future(noisy.Retrieve(pb.RetrieveRequest(query="x"))) for _ in range(8)]
-        await until(lambda: server.admission.calls.open == 8)
+        await until(lambda: server.admission.calls.held == 8)
         error = await failure(noisy.Retrieve(pb.RetrieveRequest(query="x")))
         assert (error.code(), told(error).reason) == (EXHAUSTED, "OVERLOADED")
         one = asyncio.ensure_future(quiet.Retrieve(pb.RetrieveRequest(query="x")))
-        await until(lambda: server.admission.calls.open == 9)
+        await until(lambda: server.admission.calls.held == 9)
         held.set()
         await asyncio.gather(one, *many)
-        await until(lambda: server.admission.calls.open == 0)
+        await until(lambda: server.admission.calls.held == 0)
 
 
 # -- health and reflection ---------------------------------------------------------------------------------------------
@@ -295,7 +304,7 @@ async def test_health_streams_beyond_the_limit_are_refused_and_checks_are_answer
                 assert await first_of(health_pb2_grpc.HealthStub(further).Watch(asked)) is None
         for watch in [*watching, theirs]:
             watch.cancel()
-        await until(lambda: server.streams.open == 0)
+        await until(lambda: server.streams.held == 0)
 
 
 async def test_half_sent_health_checks_take_no_room_from_their_address() -> None:

@@ -25,24 +25,19 @@ pin_threads()
 from services.server.process import run
 from services.server.server import Server
 from services.server.settings import ServerSettings
-from tests.services.server.memory_engine import MemoryEngine
+from tests.harness.engines import small_engine
 from tests.harness.waiting import wait_until
 
 folder = Path(sys.argv[1])
-engine = MemoryEngine()
+engine = small_engine()
 settings = ServerSettings.from_env()
-def load():
-    if settings.warm_query == "fail to load":
-        from ontology.errors import SnapshotCorruptError
-        raise SnapshotCorruptError("it is torn", subject="vectors.npy")
-    return engine
 def hook(request):  # what comes after the warm query lasts until it is released
-    if engine.stages:
+    if engine.answered:
         with open(folder / "running", "a") as running:
             running.write("x")
         wait_until((folder / "released").exists)
 engine.hook = hook
-run(lambda: Server(settings), lambda server: server.load(load), settings)
+run(lambda: Server(settings), lambda server: server.load(lambda: engine), settings)
 """
 
 
@@ -122,11 +117,3 @@ async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> Non
     assert told[0]["OMP_NUM_THREADS"] == "1"
     assert told[1]["address"] == address
     assert "planted" not in json.dumps(told)
-
-
-async def test_a_snapshot_that_cannot_be_loaded_ends_the_process_with_its_error(tmp_path: Path) -> None:
-    async with process(tmp_path, EGOTOOLS_WARM_QUERY="fail to load") as (started, ready):
-        _, stderr = await asyncio.wait_for(started.communicate(), LIMIT_S)
-        assert started.returncode == 1  # a traceback here: the command maps errors to its own exit codes
-        assert b"SnapshotCorruptError: vectors.npy: it is torn." in stderr
-        assert not ready.exists()

@@ -10,28 +10,23 @@ import pytest
 
 from egotools import AsyncClient, Response
 from egotools.search_tool import HOW_TO_WRITE_NEEDS
-from inference import HashingEncoder
 from inference.chat import ChatModel, ScriptedChat
 from ontology.errors import InvalidArgumentError, ModelError
 from retrieval.engine import open_engine
-from services.jobs.build import build_snapshot
 from services.server.query_model import open_query_chat
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
+from tests.harness.stores import BuiltStore
 
 QUERY = "what does Acme charge us"
 NEEDS = ["find suppliers by name", "list the invoices of a supplier"]
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("query-model")
-    build_snapshot(
-        [str(ROOT / "examples" / "enterprise" / "catalog" / "procurement.yaml")], folder, encoder=HashingEncoder()
-    )
-    return folder
+def store(store_of: BuiltStore) -> Path:
+    return store_of(str(ROOT / "examples" / "enterprise" / "catalog" / "procurement.yaml"), "hashing.v1")
 
 
 @asynccontextmanager

@@ -17,19 +17,19 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from retrieval.query.request import Request
 from services.server.calls import ERROR_METADATA_KEY, JsonFormatter
 from services.server.server import Server
+from tests.harness.engines import HeldRequests, HookedEngine, serving, small_engine
 from tests.harness.waiting import LIMIT_S, until
-from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving
 
 
 @pytest.fixture
-def engine() -> MemoryEngine:
-    return MemoryEngine()
+def engine() -> HookedEngine:
+    return small_engine()
 
 
 @pytest.fixture
-async def server(engine: MemoryEngine) -> AsyncIterator[Server]:
+async def server(engine: HookedEngine) -> AsyncIterator[Server]:
     async with serving(engine) as running:
-        engine.stages.clear()  # of the warm query
+        engine.asked.clear()  # of the warm query
         yield running
 
 
@@ -79,7 +79,7 @@ def told(error: grpc.aio.AioRpcError) -> pb.Error:
 
 
 async def test_a_batch_answers_in_order_and_one_bad_request_stops_no_other(
-    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, log: io.StringIO
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: HookedEngine, log: io.StringIO
 ) -> None:
     def hook(request: Request) -> None:
         if request.query == "break it":
@@ -100,7 +100,7 @@ async def test_a_batch_answers_in_order_and_one_bad_request_stops_no_other(
         "erp/list_orders",
     ]
     assert (results[1].error.code, results[1].error.subject) == (3, "query")
-    assert (results[2].error.subject, results[2].error.remedy) == ("preset", "Use one of title, words.")
+    assert results[2].error.subject == "preset" and results[2].error.remedy.startswith("Known: bm25, default")
     assert results[3].error.code == 13 and results[3].error.incident_id in log.getvalue()
     assert "break it" not in log.getvalue()
 
@@ -160,7 +160,7 @@ WRONG = {
 
 
 async def test_bad_input_is_refused_by_the_name_of_its_field(
-    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, subtests: pytest.Subtests
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: HookedEngine, subtests: pytest.Subtests
 ) -> None:
     for request_, subject in WRONG.values():
         with subtests.test(ascii(request_)):
@@ -177,14 +177,14 @@ async def test_bad_input_is_refused_by_the_name_of_its_field(
             assert (said.code, said.reason, said.subject) == (3, "INVALID_ARGUMENT", subject)
             assert said.message.endswith(".")
             assert error.details() and subject in str(error.details())
-            assert engine.stages == []
+            assert engine.asked == []
 
 
 # -- every error -------------------------------------------------------------------------------------------------------
 
 
 async def test_a_bug_is_internal_with_an_incident_that_the_log_knows(
-    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, log: io.StringIO
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: HookedEngine, log: io.StringIO
 ) -> None:
     def hook(request: Request) -> None:
         try:
@@ -201,7 +201,7 @@ async def test_a_bug_is_internal_with_an_incident_that_the_log_knows(
     incident = next(line for line in map(json.loads, log.getvalue().splitlines()) if line["message"] == "incident")
     assert incident["incident_id"] == said.incident_id
     assert "builtins.RuntimeError" in incident["traceback"] and "builtins.KeyError" in incident["traceback"]
-    assert any("memory_engine.py" in line for line in incident["traceback"])
+    assert any("engines.py" in line for line in incident["traceback"])
     assert "planted" not in log.getvalue()
 
 
@@ -209,11 +209,12 @@ async def test_a_bug_is_internal_with_an_incident_that_the_log_knows(
 
 
 async def test_cancelled_calls_free_their_places(
-    stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: MemoryEngine, log: io.StringIO
+    stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: HookedEngine, log: io.StringIO
 ) -> None:
-    threads = threading.active_count()
+    threads, engine.hook = threading.active_count(), (held := HeldRequests())
+    engine.answered.clear()  # of the warm query
     for turn in range(1, 11):
-        engine.delays_s = held = HeldStage()
+        held.hold()
         batch = [stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=LIMIT_S) for _ in range(4)]
         await until(lambda: server.limiter.admitted == 4 and engine.running == 2)
         for call in batch:
@@ -221,10 +222,9 @@ async def test_cancelled_calls_free_their_places(
         await until(lambda turn=turn: len(calls(log)) == 4 * turn)  # type: ignore[misc]
         held.released.set()
         await until(lambda: server.limiter.admitted == 0)
-    assert "rank" not in engine.stages
+    assert engine.answered == []
     assert server.calls.in_flight == 0
     assert threading.active_count() <= threads + 2  # the two workers
-    engine.delays_s = {}
     assert len((await stub.Retrieve(pb.RetrieveRequest(query="customer"))).tools) == 3
     assert {line["code"] for line in calls(log)[:-1]} == {"CANCELLED"}
 
@@ -233,10 +233,10 @@ async def test_cancelled_calls_free_their_places(
 
 
 async def test_each_call_is_one_line_without_words_of_the_request(
-    stub: pb_grpc.ToolRetrievalAsyncStub, log: io.StringIO
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: HookedEngine, log: io.StringIO
 ) -> None:
     words = "planted secret words"
-    planted = pb.RetrieveRequest(query=words, k=2, filters={"department": pb.StringList(values=[words])})
+    planted = pb.RetrieveRequest(query=words, k=2, have={words: words})
     await stub.Retrieve(planted)
     await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[planted, pb.RetrieveRequest(query=words, k=0)]))
     await failure(stub.Retrieve(pb.RetrieveRequest(query=words, k=0)))
@@ -247,8 +247,7 @@ async def test_each_call_is_one_line_without_words_of_the_request(
     lines = calls(log)
     assert [line["code"] for line in lines] == ["OK", "OK", "INVALID_ARGUMENT", "INVALID_ARGUMENT", *["NOT_FOUND"] * 2]
     first = lines[0]
-    assert (first["method"], first["k"], first["preset"], first["tools"]) == ("Retrieve", 2, "words", 0)
-    assert (first["snapshot_id"], first["query_chars"]) == (SNAPSHOT_ID, len(words))
+    assert (first["method"], first["k"], first["preset"], first["tools"]) == ("Retrieve", 2, "default", 2)
+    assert (first["snapshot_id"], first["query_chars"]) == (engine.snapshot_id, len(words))
     assert first["ms"] > 0
-    assert first["unanswerable"] is True
-    assert (lines[1]["batch"], lines[1]["errors"], lines[1]["unanswerable"], lines[1]["empty"]) == (2, 1, 1, 1)
+    assert (lines[1]["batch"], lines[1]["errors"], lines[1]["unanswerable"], lines[1]["empty"]) == (2, 1, 0, 0)

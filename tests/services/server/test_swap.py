@@ -16,15 +16,15 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from egotools import AsyncClient, ClientError, InvalidRequestError, PreconditionError
+from egotools import AsyncClient, ClientError, InvalidRequestError, PreconditionError, Query
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.server.catalogs import CatalogStore
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.editions import QUERY, EditionStore, editions_in, whole_request
+from tests.harness.engines import TOOLS, small_engine, small_settings
 from tests.harness.servers import loaded
 from tests.harness.waiting import LIMIT_S, until
-from tests.services.server.memory_engine import MemoryEngine, small_settings
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -93,7 +93,8 @@ async def test_a_call_in_flight_keeps_its_snapshot_and_then_frees_it() -> None:
             entered.set()
             assert released.wait(LIMIT_S)
 
-    old = MemoryEngine(snapshot_id="old-1", hook=hook)
+    old, new = small_engine(hook=hook), small_engine(*TOOLS[:2])
+    old_id, new_id = old.snapshot_id, new.snapshot_id
     freed = weakref.ref(old)
     server = Server(small_settings())
     engines = [old]
@@ -106,12 +107,12 @@ async def test_a_call_in_flight_keeps_its_snapshot_and_then_frees_it() -> None:
             call = asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="held customer"), timeout=LIMIT_S))
             await until(entered.is_set)
             gc.disable()
-            await server.load(lambda: MemoryEngine(snapshot_id="new-2"))
+            await server.load(lambda: new)
             assert server.catalogs.state("").draining == 1
-            assert (await stub.Retrieve(pb.RetrieveRequest(query="customer"))).snapshot_id == "new-2"
+            assert (await stub.Retrieve(pb.RetrieveRequest(query="customer"))).snapshot_id == new_id
             assert freed() is not None
             released.set()
-            assert (await call).snapshot_id == "old-1"
+            assert (await call).snapshot_id == old_id
             await until(lambda: freed() is None)
             assert server.catalogs.state("").draining == 0
     finally:
@@ -191,8 +192,8 @@ async def test_it_serves_when_every_required_catalogue_is_warm(tmp_path: Path) -
         async with grpc.aio.insecure_channel(address) as channel:
             watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICE_NAME))
             assert (await watch.read()).status == NOT_SERVING
-            await server.load(MemoryEngine, "a")
-            loading = asyncio.ensure_future(server.load(lambda: MemoryEngine(hook=lambda request: wait_for(held)), "b"))
+            await server.load(small_engine, "a")
+            loading = asyncio.ensure_future(server.load(lambda: small_engine(hook=lambda request: wait_for(held)), "b"))
             assert (await health_of(channel, ""), await health_of(channel, SERVICE_NAME)) == (SERVING, NOT_SERVING)
             for tenant in ("a", "b"):
                 with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -236,20 +237,18 @@ async def test_a_request_may_ask_for_a_snapshot_that_is_not_older(store: Edition
     alpha, beta = store.ids["alpha"], store.ids["beta"]
     async with running({"": store.path}) as server, AsyncClient(server.address) as client:
 
-        async def reads(wanted: str) -> list[str]:
-            answers = (
-                await client.retrieve(QUERY, min_snapshot=wanted),
-                await client.get_tool("shop/list_order", min_snapshot=wanted),
-                await client.neighbors("shop/list_order", min_snapshot=wanted),
-            )
-            return [answer.snapshot_id for answer in answers]
-
-        async def refused(wanted: str) -> None:
-            for call in (
+        def calls(wanted: str) -> tuple[Any, ...]:
+            return (
                 client.retrieve(QUERY, min_snapshot=wanted),
                 client.get_tool("shop/list_order", min_snapshot=wanted),
                 client.neighbors("shop/list_order", min_snapshot=wanted),
-            ):
+            )
+
+        async def reads(wanted: str) -> list[str]:
+            return [(await call).snapshot_id for call in calls(wanted)]
+
+        async def refused(wanted: str) -> None:
+            for call in calls(wanted):
                 with pytest.raises(PreconditionError) as caught:
                     await call
                 assert (caught.value.reason, caught.value.subject) == ("STALE_SNAPSHOT", wanted)
@@ -260,13 +259,7 @@ async def test_a_request_may_ask_for_a_snapshot_that_is_not_older(store: Edition
         store.publish("beta")
         await server.publisher.refresh("")
         assert await reads(beta) == await reads(alpha) == [beta] * 3
-        batch = await client.retrieve_batch([query(alpha), query("f" * 16), query("")])
+        batch = await client.retrieve_batch([Query(QUERY, min_snapshot=each) for each in (alpha, "f" * 16, "")])
         assert [isinstance(each, ClientError) for each in batch] == [False, True, False]
         with pytest.raises(InvalidRequestError):
             await client.retrieve(QUERY, min_snapshot="x" * 10_000)
-
-
-def query(wanted: str) -> Any:
-    from egotools import Query
-
-    return Query(QUERY, min_snapshot=wanted)

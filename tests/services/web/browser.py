@@ -32,12 +32,10 @@ class Tab:
         self.address = address
         self.said: list[str] = []
         self.requested: list[str] = []
-        self.answered: list[Any] = []
         self.dialogs: list[str] = []
         page.on("console", lambda message: self.said.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self.said.append(str(error)))
         page.on("request", lambda request: self.requested.append(request.url))
-        page.on("response", lambda response: self.answered.append(response))
         page.on("dialog", self._dismiss)
 
     async def _dismiss(self, dialog: Any) -> None:

@@ -18,9 +18,9 @@ from services.jobs.build import build_snapshot
 from services.server.access.tokens import create_token
 from services.server.calls import ERROR_METADATA_KEY
 from tests.conftest import ROOT
+from tests.harness.engines import serving, small_settings
 from tests.harness.issuers import write_policy
 from tests.harness.waiting import LIMIT_S
-from tests.services.server.memory_engine import serving, small_settings
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 SEEN, HIDDEN = "procurement", "purchasing"

@@ -17,9 +17,9 @@ from egotools.v1 import egotools_pb2 as pb
 from services.server.access.tokens import create_token
 from services.server.calls import ERROR_METADATA_KEY
 from services.server.server import Server
+from tests.harness.engines import serving, small_settings
 from tests.harness.issuers import AUDIENCE, ISSUER, Issuer, key_set, write_policy
 from tests.harness.waiting import LIMIT_S
-from tests.services.server.memory_engine import serving, small_settings
 
 OK, NOBODY, DENIED = (grpc.StatusCode.OK, grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
 KINDS = ("no", "bad", "expired", "other tenant's", "read-only", "admin", "metrics")

@@ -13,9 +13,9 @@ from ontology.errors import InvalidArgumentError
 from services.server.access.authentication import Access, access_of
 from services.server.access.tls import server_credentials
 from services.server.settings import ServerSettings
+from tests.harness.engines import serving, small_settings
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.harness.waiting import LIMIT_S, until
-from tests.services.server.memory_engine import serving, small_settings
 
 AUTHORITY = Authority()
 STRANGER = Authority("another authority")

@@ -1,4 +1,4 @@
-"""The audit log: one JSON line an entry, from many writers; changes before and after them."""
+"""The audit log: one JSON line an entry, from many writers; nothing is changed where it cannot be written."""
 
 import json
 import logging
@@ -9,8 +9,7 @@ import pytest
 
 from ontology.errors import StorageError
 from services.server.calls import Caller, CallRecord
-from services.server.observe.audit_log import AUDITED_METHODS, AuditLog
-from services.server.observe.metrics import METHODS
+from services.server.observe.audit_log import AuditLog
 
 PUBLISH = CallRecord(method="Publish", tenant="acme", caller=Caller(name="ann"), log_fields={"snapshot_id": "s2"})
 
@@ -47,18 +46,6 @@ async def test_several_servers_write_one_log(tmp_path: Path) -> None:
         await log.close()
     expected = sorted((str(tenant), str(number)) for tenant in range(3) for number in range(40))
     assert sorted(said(path, "tenant", "subject")) == expected
-
-
-async def test_a_change_has_an_entry_before_it_and_one_after_it(tmp_path: Path) -> None:
-    path, names = tmp_path / "audit.jsonl", ("action", "actor", "tenant", "subject", "outcome")
-    trail = AuditLog(path)
-    await trail.begin(PUBLISH, "s2")
-    assert said(path, *names) == [("publish", "ann", "acme", "s2", "begun")]
-    await trail.end(PUBLISH, "DATA_LOSS")
-    await trail.begin(CallRecord(method="Retrieve"))
-    await trail.end(CallRecord(method="Retrieve"), "OK")
-    assert said(path, *names)[1:] == [("publish", "ann", "acme", "s2", "DATA_LOSS")]
-    assert set(AUDITED_METHODS) <= METHODS
 
 
 async def test_a_log_that_cannot_be_written_lets_no_change_begin_and_is_said(

@@ -15,15 +15,15 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from services.server.calls import TENANT_METADATA_KEY, CallRecord
 from services.server.observe.metrics import Metrics
 from services.server.server import Server
-from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
-from tests.services.server.observe.scraping import code_of, samples, scrape
+from tests.harness.engines import serving, small_engine, small_settings
+from tests.services.server.observe.scraping import code_of, fetch, samples, scrape
 
 REQUESTS = "egotools_requests_total"
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
-    async with serving(MemoryEngine(), small_settings(metrics_port=0, queue=64)) as running:
+    async with serving(small_engine(), small_settings(metrics_port=0, queue=64)) as running:
         yield running
 
 
@@ -78,6 +78,26 @@ async def test_what_a_caller_makes_up_is_other(server: Server, stub: pb_grpc.Too
         ("NOT_FOUND", "GetTool", "other"): 20,
         ("UNIMPLEMENTED", "other", ""): 20,
     }
+
+
+async def test_the_port_answers_scrapes_and_probes(server: Server) -> None:
+    port = port_of(server)
+    status, head, body = await fetch(port, "/metrics?x=1")
+    assert status == 200 and REQUESTS in body and "content-type: text/plain; version=0.0.4" in head
+    status, head, body = await fetch(port, "/metrics", method="HEAD")
+    assert (status, body) == (200, "") and "content-length: 0" not in head
+    probes = {path: (await fetch(port, path))[::2] for path in ("/livez", "/readyz", "/../../etc/passwd")}
+    assert probes == {
+        "/livez": (200, "alive\n"),
+        "/readyz": (200, "ready\n"),
+        "/../../etc/passwd": (404, "There are /metrics, /livez and /readyz.\n"),
+    }
+    assert (await fetch(port, "/metrics", method="POST"))[0] == 405
+    loading = Server(small_settings(metrics_port=0))
+    await loading.start()
+    assert (await fetch(port_of(loading), "/readyz"))[::2] == (503, "not ready\n")
+    assert (await fetch(port_of(loading), "/livez"))[0] == 200
+    await loading.stop(0)
 
 
 def test_the_labels_of_tenants_are_bounded() -> None:

@@ -18,9 +18,9 @@ from services.server.access.tokens import create_token
 from services.server.catalogs import CatalogStore
 from services.server.server import Server
 from tests.harness.editions import EditionStore
+from tests.harness.engines import serving, small_settings
 from tests.harness.issuers import Authority, write_pair, write_policy
 from tests.harness.servers import admin_call, loaded
-from tests.services.server.memory_engine import serving, small_settings
 from tests.services.server.observe.scraping import code_of, fetch, samples, scrape
 
 

@@ -1,7 +1,5 @@
 """The history of a store: every publication, in order, however a process ends; and the way back."""
 
-import errno
-import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, StorageError
+from ontology.errors import NotFoundError, SnapshotCorruptError
 from retrieval.snapshot.history import history, list_snapshots, rollback
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import open_snapshot
@@ -87,37 +85,3 @@ def test_the_snapshots_of_a_store_newest_publication_first(three: tuple[Path, li
     assert all(each.bytes > 10_000 and each.published and not each.problem for each in found[:3])
     assert found[3].published is None
     assert found[3].problem
-
-
-@pytest.mark.parametrize("call", ["fsync", "replace", "ftruncate", "pwrite", "open"])
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_a_disk_that_fails_at_any_step_of_a_rollback_changes_nothing(
-    three: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, call: str, code: int
-) -> None:
-    store, (_, b, c) = three
-    before = history(store)
-    failures = 0
-    for moment in range(100):
-        calls = 0
-        owner: Any = Path if call == "replace" else os
-        original = getattr(owner, call)
-
-        def failing(*args: Any, **kwargs: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            if calls == moment + 1:  # noqa: B023
-                raise OSError(code, os.strerror(code))
-            return original(*args, **kwargs)  # noqa: B023
-
-        with monkeypatch.context() as patch:
-            patch.setattr(owner, call, failing)
-            try:
-                rollback(store)
-            except (StorageError, SnapshotError):
-                failures += 1
-            else:
-                break
-        assert current_snapshot(store).name == c
-        assert history(store) == before
-    assert failures > 0
-    assert current_snapshot(store).name == b

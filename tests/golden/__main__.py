@@ -110,7 +110,7 @@ def measured(name: str) -> Seen | str:
     store = built(catalog_address(found, OUT / name), f"{name}/store")
     seen = answers(store, sampled(found, 40), ("default", "rrf", "paper", "no-graph"))
     seen["files"] = digest(seen["files"])
-    return {place: told["hashes"] if isinstance(told, dict) else told for place, told in seen.items()}
+    return {place: told.get("hashes", told) if isinstance(told, dict) else told for place, told in seen.items()}
 
 
 def invoked(line: str, *, journal: str = "", ordered: bool = True, **places: object) -> list[Any]:

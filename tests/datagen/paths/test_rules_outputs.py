@@ -6,14 +6,7 @@ import pytest
 
 from datagen.catalogue import ProfiledCatalogue
 from datagen.paths.outputs import MAX_OUTPUTS, OutputRules
-from ingest.sources import read_catalog
-from tests.conftest import ROOT
 from tests.datagen.catalogues import catalogue_of, tool
-
-
-@pytest.fixture(scope="module")
-def shipped() -> ProfiledCatalogue:
-    return catalogue_of(read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools)
 
 
 @pytest.fixture(scope="module")

@@ -1,21 +1,18 @@
 """The line of each returned tool: what it says, that it is true, and that it never has more than 25 words."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inference import HashingEncoder
 from ingest.linking.edges import DerivedEdge
-from ontology import Ontology, Parameter, Tool
+from ontology import Parameter, Tool
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.engine import Engine
 from retrieval.explain.explanation import MAX_WORDS
 from retrieval.query.request import Request
-from retrieval.snapshot.reader import open_snapshot
-from tests.retrieval.conftest import content_of, published
+from tests.retrieval.conftest import EngineOf, lines_of
 
 LONG = "a very long name of forty words " * 12
 
@@ -59,10 +56,8 @@ def _odd_tools() -> list[Tool]:
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engine:
-    folder = tmp_path_factory.mktemp("odd")
-    published(folder, content_of(_odd_tools(), ontology))
-    return Engine(open_snapshot(folder), HashingEncoder())
+def odd(engine_of: EngineOf) -> Engine:
+    return engine_of(_odd_tools())
 
 
 _PIECES = st.sampled_from(
@@ -105,29 +100,23 @@ def test_a_line_never_has_more_than_25_words(odd: Engine, text: str, done: set[i
         assert len(tool.explanation) <= 1_000
 
 
-def _line(engine: Engine, query: str, tool: str, **others: object) -> str:
-    request = Request(query=query, k=6, explain=False, explanation=True, **others)  # type: ignore[arg-type]
-    lines = {each.id: each.explanation for each in engine.retriever().retrieve(request).tools}
-    return lines[tool]
-
-
 AWARD, ORDER = "hr/give_spot_award", "procurement/create_purchase_order"
 
 
 def test_it_says_which_other_inputs_the_tool_takes(engine: Engine) -> None:
-    assert "takes supplier_id, amount" in _line(engine, "create a purchase order with the supplier Acme", ORDER)
+    assert "takes supplier_id, amount" in lines_of(engine, "create a purchase order with the supplier Acme")[ORDER]
 
 
 def test_a_value_beside_its_noun_fills_the_input_and_needs_no_supplier(engine: Engine) -> None:
-    line = _line(engine, "give employee 48812 a spot award", AWARD)
+    line = lines_of(engine, "give employee 48812 a spot award")[AWARD]
     assert "employee_id is 48812" in line and "first for employee_id" not in line
 
 
 def test_what_the_caller_has_is_neither_open_nor_looked_up(engine: Engine) -> None:
     asked = "create a purchase order with the supplier Acme"
-    assert "supplier_id" in _line(engine, asked, ORDER)
-    assert "supplier_id is S-17" in _line(engine, asked, ORDER, have={"supplier": "S-17"})
-    assert "supplier_id" not in _line(engine, asked, ORDER, have={"supplierId": ""})
+    assert "supplier_id" in lines_of(engine, asked)[ORDER]
+    assert "supplier_id is S-17" in lines_of(engine, asked, have={"supplier": "S-17"})[ORDER]
+    assert "supplier_id" not in lines_of(engine, asked, have={"supplierId": ""})[ORDER]
 
 
 # -- what must be called first -----------------------------------------------------------------------------------------
@@ -153,7 +142,7 @@ SHOP_TOOLS = (
 )
 
 
-def _shop(folder: Path, ontology: Ontology, edges: Mapping[tuple[str, str, str, str], float]) -> Engine:
+def _shop(engine_of: EngineOf, edges: Mapping[tuple[str, str, str, str], float]) -> Engine:
     """A catalogue with these edges (supplier, output, consumer, input) → confidence, and no others between tools."""
     derived = [
         DerivedEdge(
@@ -167,8 +156,7 @@ def _shop(folder: Path, ontology: Ontology, edges: Mapping[tuple[str, str, str, 
         )
         for (supplier, output, consumer, parameter), confidence in edges.items()
     ]
-    published(folder, content_of(SHOP_TOOLS, ontology, derived))
-    return Engine(open_snapshot(folder), HashingEncoder())
+    return engine_of(SHOP_TOOLS, derived)
 
 
 LIST = ("list_payments", "payments[].ref", "refund_payment", "payment_ref")
@@ -176,36 +164,27 @@ MAKE = ("make_payment", "ref", "refund_payment", "payment_ref")
 CLAIM = "call shop/list_payments first for payment_ref"
 
 
-def _shop_line(engine: Engine, query: str, tool: str, k: int = 5, **others: object) -> str:
-    request = Request(query=query, k=k, explain=False, explanation=True, **others)  # type: ignore[arg-type]
-    return {each.id: each.explanation for each in engine.retriever().retrieve(request).tools}[f"shop/{tool}"]
-
-
 @pytest.mark.parametrize(("confidence", "claimed"), [(0.95, True), (0.85, False)])
-def test_only_of_an_edge_that_is_likely_true(
-    tmp_path: Path, ontology: Ontology, confidence: float, claimed: bool
-) -> None:
-    engine = _shop(tmp_path, ontology, {LIST: confidence})
-    assert (CLAIM in _shop_line(engine, "refund the payment", "refund_payment")) == claimed
+def test_only_of_an_edge_that_is_likely_true(engine_of: EngineOf, confidence: float, claimed: bool) -> None:
+    engine = _shop(engine_of, {LIST: confidence})
+    assert (CLAIM in lines_of(engine, "refund the payment")["shop/refund_payment"]) == claimed
 
 
-def test_a_tool_that_makes_the_object_is_not_named(tmp_path: Path, ontology: Ontology) -> None:
-    engine = _shop(tmp_path, ontology, {MAKE: 0.97})
-    assert "make_payment first" not in _shop_line(engine, "make payment and refund", "refund_payment")
+def test_a_tool_that_makes_the_object_is_not_named(engine_of: EngineOf) -> None:
+    engine = _shop(engine_of, {MAKE: 0.97})
+    assert "make_payment first" not in lines_of(engine, "make payment and refund")["shop/refund_payment"]
 
 
-def test_an_executed_supplier_is_used_and_not_called_again(tmp_path: Path, ontology: Ontology) -> None:
-    engine = _shop(tmp_path, ontology, {LIST: 0.97})
-    line = _shop_line(engine, "refund the payment", "refund_payment", done=("shop/list_payments",))
+def test_an_executed_supplier_is_used_and_not_called_again(engine_of: EngineOf) -> None:
+    engine = _shop(engine_of, {LIST: 0.97})
+    line = lines_of(engine, "refund the payment", done=("shop/list_payments",))["shop/refund_payment"]
     assert "use the result of shop/list_payments for payment_ref" in line and "first" not in line
 
 
 @pytest.mark.parametrize(("confidence", "said"), [(0.97, "gives"), (0.7, "can give")])
-def test_a_supporting_tool_says_what_it_gives_to_which_tool(
-    tmp_path: Path, ontology: Ontology, confidence: float, said: str
-) -> None:
-    engine = _shop(tmp_path, ontology, {LIST: confidence})
-    line = _shop_line(engine, "refund the payment", "list_payments")
+def test_a_supporting_tool_says_what_it_gives_to_which_tool(engine_of: EngineOf, confidence: float, said: str) -> None:
+    engine = _shop(engine_of, {LIST: confidence})
+    line = lines_of(engine, "refund the payment")["shop/list_payments"]
     assert f"{said} payment_ref to shop/refund_payment" in line
 
 
@@ -226,8 +205,7 @@ def _github_tool(name: str, description: str, *inputs: str, context: tuple[str, 
 
 
 @pytest.fixture(scope="module")
-def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engine:
-    folder = tmp_path_factory.mktemp("github")
+def github(engine_of: EngineOf) -> Engine:
     tools = [
         _github_tool("merge_pull_request", "Merge a pull request.", "owner", "repo", "pull_number", context=("owner",)),
         _github_tool("list_issues", "List the issues of a repository.", "owner", "repo"),
@@ -238,8 +216,7 @@ def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engi
         _github_tool("add_to_playlist", "Add a song to a playlist.", "playlist_id"),
         _github_tool("give_award", "Give an award to an employee at a level of his career.", "award_id"),
     ]
-    published(folder, content_of(tools, ontology))
-    return Engine(open_snapshot(folder), HashingEncoder())
+    return engine_of(tools)
 
 
 @pytest.mark.parametrize(
@@ -259,8 +236,6 @@ def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engi
     ],
 )
 def test_a_line_says_what_is_so(github: Engine, query: str, tool: str, said: str, unsaid: str) -> None:
-    request = Request(query=query, k=8, explain=False, explanation=True)
-    lines = {each.id: each.explanation for each in github.retriever().retrieve(request).tools}
-    line = lines[f"github/{tool}"]
+    line = lines_of(github, query)[f"github/{tool}"]
     assert said in line
     assert not unsaid or unsaid not in line

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference import HashingEncoder
-from ontology import Ontology, Parameter, Tool
+from ontology import Parameter, Tool
 from ontology.value_shape import ShapeUse, ValueShape
 from retrieval.engine import Engine
 from retrieval.graph_retriever import GraphRetriever
@@ -17,10 +17,10 @@ from retrieval.query.context import named_tools, support_by_values, tool_names
 from retrieval.query.query import decompose
 from retrieval.query.request import MAX_QUERY_CHARS, Request
 from retrieval.query.typed_values import SELF, find_values
-from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.reader import Snapshot
 from services.schemas.call_schema import call_name
 from tests.harness.waiting import bounded_work
-from tests.retrieval.conftest import content_of, published
+from tests.retrieval.conftest import EngineOf
 
 CUT = {"use", "base"}  # the index terms of the separators "using" and "based on"; all others are stop words
 word = st.sampled_from(
@@ -223,10 +223,8 @@ REQUEST = "that is done with, C-21066"
 
 
 @pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Snapshot:
-    folder: Path = tmp_path_factory.mktemp("cases")
-    published(folder, content_of(CASES, ontology))
-    return open_snapshot(folder)
+def cases(engine_of: EngineOf) -> Snapshot:
+    return engine_of(CASES).snapshot
 
 
 def _support(snapshot: Snapshot, text: str) -> dict[str, float]:
@@ -313,7 +311,7 @@ def _bearer(namespace: str, name: str, description: str) -> Tool:
 
 
 @pytest.fixture(scope="module")
-def sharing(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engine:
+def sharing(engine_of: EngineOf) -> Engine:
     """Twenty services that each have a tool ``ping``, and tools that fit another request far better."""
     tools = [
         *(_bearer(f"s{number:02}", "ping", f"Ask service {number} whether it runs.") for number in range(BEARERS)),
@@ -322,9 +320,7 @@ def sharing(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Eng
         _bearer("rare", "list_departments", "List the departments."),
         *(_bearer(f"b{number:02}", "list_departments_of_printer", "") for number in range(LONGER)),
     ]
-    folder = tmp_path_factory.mktemp("sharing")
-    published(folder, content_of(tools, ontology))
-    return Engine(open_snapshot(folder), HashingEncoder())
+    return engine_of(tools)
 
 
 def _answered(engine: Engine, query: str, k: int, **filters: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from inference import Floats1d, HashingEncoder
-from ontology import Ontology, Tool
+from ontology import Tool
 from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.filters import FilterIndex
@@ -33,7 +33,7 @@ from retrieval.ranking.features import system_evidence
 from retrieval.ranking.fusion import CrossEncoderRanker, PromotingReranker
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from tests.retrieval.conftest import content_of, published
+from tests.retrieval.conftest import EngineOf
 
 SHIPPED = sorted(folder for folder in CALIBRATION.iterdir() if folder.is_dir())
 WEIGHTS = {"rank": -1.0, "gap": -1.0, "lead": 0.5, "fifth": 0.0, "tenth": 0.0, "clauses": 0.0, "": 0.0}
@@ -260,33 +260,23 @@ def test_each_need_is_reranked_by_itself_and_the_preset_fast_reranks_nothing(sna
 # -- systems -----------------------------------------------------------------------------------------------------------
 
 
-def catalogue(folder: Path, ontology: Ontology, *, systems: bool = True) -> Snapshot:
-    """Two systems with a tool for tickets each, and one more in the desk."""
-    tools = [
-        Tool(id="acmedesk/open_ticket", name="open_ticket", description="Open a ticket."),
-        Tool(id="acmedesk/escalate_case", name="escalate_case", description="Escalate a case to the second level."),
-        Tool(id="zentrain/open_ticket", name="open_ticket", description="Open a ticket."),
-    ]
-    if systems:
-        tools = [replace(tool, metadata={"system": tool.id.partition("/")[0]}) for tool in tools]
-    published(folder, content_of(tools, ontology))
-    return open_snapshot(folder)
+def ticket_tool(system: str, description: str = "Open a ticket.") -> Tool:
+    metadata = {"system": system}
+    return Tool(id=f"{system}/open_ticket", name="open_ticket", description=description, metadata=metadata)
 
 
-def test_a_request_that_names_a_system_gets_its_tool_first(tmp_path: Path, ontology: Ontology) -> None:
-    retriever = GraphRetriever(catalogue(tmp_path, ontology), HashingEncoder())
+def test_a_request_that_names_a_system_gets_its_tool_first(engine_of: EngineOf) -> None:
+    other = replace(ticket_tool("acmedesk", "Escalate a case to the second level."), name="escalate_case")
+    tools = [ticket_tool("acmedesk"), replace(other, id="acmedesk/escalate_case"), ticket_tool("zentrain")]
+    retriever = engine_of(tools).retriever()
     for system in ("acmedesk", "zentrain"):
         for text in (f"open a ticket in {system}", f"{system}: please open a ticket for the printer"):
             assert retriever.retrieve(Request(query=text)).tools[0].id == f"{system}/open_ticket", text
 
 
-def test_an_everyday_word_in_small_letters_hardly_names_a_system(tmp_path: Path, ontology: Ontology) -> None:
-    tools = [
-        Tool(id=f"{system}/open_ticket", name="open_ticket", description="Open.", metadata={"system": system})
-        for system in ("support", "zentrain")
-    ]
-    published(tmp_path, content_of(tools, ontology))
-    retriever = GraphRetriever(open_snapshot(tmp_path), HashingEncoder())
+def test_an_everyday_word_in_small_letters_hardly_names_a_system(engine_of: EngineOf) -> None:
+    snapshot = engine_of([ticket_tool(system, "Open.") for system in ("support", "zentrain")]).snapshot
+    retriever = GraphRetriever(snapshot, HashingEncoder())
 
     def share(text: str) -> float:
         found = system_evidence(retriever.find_candidates(Request(query=text)))

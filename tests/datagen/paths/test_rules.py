@@ -82,7 +82,7 @@ from datagen.paths.edges import build_rp_graph
 from datagen.paths.sequence import SequenceRules
 from ingest.sources import read_catalog
 from tests.datagen.catalogues import catalogue_of
-catalogue = catalogue_of(read_catalog(["examples/enterprise/catalog"]).tools)
+catalogue = catalogue_of(read_catalog(["examples/enterprise/catalog/hr.yaml"]).tools)
 rp = build_rp_graph(catalogue, OutputRules(catalogue).find())
 found = find_paths(catalogue, rp, SequenceRules(catalogue, rp), wanted=dict.fromkeys(CLASSES, 20), seed=3)
 print(rp.edges, found)

@@ -96,20 +96,12 @@ def test_a_run_that_stops_keeps_what_it_has_and_goes_on_from_the_cache(
     assert again == run
 
 
-def test_templates_give_the_same_bytes_under_any_hash_seed() -> None:
-    (said,) = said_by(
-        _SEEDED.format(each=EACH, steps="Steps(writer=TemplateWriter(found), reader=None, encoder=HashingEncoder())")
-    )
-    assert said.count("template.v1") == EACH * len(CLASSES)
-
-
-def test_a_recorded_writer_gives_the_same_bytes_under_any_hash_seed() -> None:
-    code = _SEEDED.format(
-        each=1,
-        steps="Steps(writer=ModelWriter(found, chat), reader=BlindReader(found, chat), encoder=HashingEncoder())",
-    )
-    (said,) = said_by(code)
+def test_writers_give_the_same_bytes_under_any_hash_seed() -> None:
+    """Templates, and a recorded model."""
+    (said,) = said_by(f"EACH = {EACH}\n{_SEEDED}")
     rows = [json.loads(line) for line in said.splitlines()]
+    assert [row["generator"] for row in rows].count("template.v1") == EACH * len(CLASSES)
+    rows = rows[EACH * len(CLASSES) :]
     assert [row["class"] for row in rows] == [name for name in CLASSES if name != "explicit-multi-step"]
     assert all(row["generator"] == "llm.v2" and len(row["needs"]) == len(row["tools"]) for row in rows)
 
@@ -126,11 +118,14 @@ from ontology.reporting import no_progress
 from tests.datagen.catalogues import catalogue_of
 from tests.datagen.test_run import RECORDED
 folder = "examples/enterprise/catalog"
-found = catalogue_of(read_catalog([f"{{folder}}/projects.csv", f"{{folder}}/support.jsonl"]).tools)
+found = catalogue_of(read_catalog([f"{folder}/projects.csv", f"{folder}/support.jsonl"]).tools)
 chat = RecordedChat(RECORDED)
-made = make_requests(found, {steps}, dict.fromkeys(CLASSES, {each}), seed=0, progress=no_progress)
-for request in made.requests:
-    print(json.dumps(request.to_json()))
+templates = Steps(writer=TemplateWriter(found), reader=None, encoder=HashingEncoder())
+model = Steps(writer=ModelWriter(found, chat), reader=BlindReader(found, chat), encoder=HashingEncoder())
+for steps, each in ((templates, EACH), (model, 1)):
+    made = make_requests(found, steps, dict.fromkeys(CLASSES, each), seed=0, progress=no_progress)
+    for request in made.requests:
+        print(json.dumps(request.to_json()))
 """
 
 

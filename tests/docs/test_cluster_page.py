@@ -3,11 +3,9 @@
 import contextlib
 import io
 import re
-import shlex
 import signal
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,22 +13,19 @@ import pytest
 
 from services.cluster.ray_cluster import RECONNECT
 from tests.conftest import ROOT
+from tests.docs.pages import blocks, page, words
 from tests.harness.ray_node import ray_node
 from tests.harness.servers import free_port
+from tests.harness.waiting import LIMIT_S, wait_until
 
-PAGE = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8").partition("## A cluster of Ray")[2]
-_COMMANDS = [
-    line for block in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE) for line in block.splitlines()
-]
-(_PROGRAM,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-_WAIT_S = 90.0
+PAGE = page("docs/operate.md", after="## A cluster of Ray")
+_COMMANDS = [line for block in blocks(PAGE, "bash") for line in block.splitlines()]
+(_PROGRAM,) = blocks(PAGE, "python")
 
 
 def _words(line: str, folder: Path, port: str) -> list[str]:
     own = {"store": str(folder / "store"), "fleet.json": str(folder / "fleet.json"), "50051": port}
-    words = [own.get(word, word) for word in shlex.split(line)]
-    assert words[0] == ".venv/bin/egotools"
-    return [sys.executable, "-m", "services.cli", *words[1:]]
+    return [sys.executable, "-m", "services.cli", *(own.get(word, word) for word in words(line))]
 
 
 @pytest.mark.slow
@@ -42,19 +37,15 @@ def test_the_quickstart_runs(tmp_path: Path) -> None:
     port = str(free_port())
     with ray_node("127.0.0.2", processors=2) as node:
         subprocess.run(_words(build, tmp_path, port), cwd=ROOT, env=node.environ, check=True, capture_output=True)
-        serving = subprocess.Popen(_words(serve, tmp_path, port), cwd=ROOT, env=node.environ)
+        serving = subprocess.Popen(_words(serve, tmp_path, port), cwd=ROOT, env=node.environ, text=True)
         try:
-            deadline = time.monotonic() + _WAIT_S
-            while not (tmp_path / "fleet.json").exists():
-                assert serving.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+            wait_until((tmp_path / "fleet.json").exists, process=serving)
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(_PROGRAM.replace("fleet.json", str(tmp_path / "fleet.json")), {})
             assert re.fullmatch(r"1 \S+\n2 \S+\n3 \S+\n", printed.getvalue())
             serving.send_signal(signal.SIGTERM)
-            assert serving.wait(_WAIT_S) == 0
+            assert serving.wait(LIMIT_S) == 0
         finally:
             if serving.poll() is None:
                 serving.kill()

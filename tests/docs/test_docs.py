@@ -17,34 +17,24 @@ from services.cli.app import app
 from services.jobs.build import build_snapshot
 from services.server.server import Server
 from tests.conftest import ROOT
+from tests.docs.pages import blocks, page
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+README, EXTENDING = page("README.md"), page("docs/extending.md")
 _LINK = re.compile(r"\]\((?!https?://)([^)#]+)")
 
 
-def _blocks(text: str, language: str) -> list[str]:
-    return [body for kind, body in _BLOCK.findall(text) if kind == language]
-
-
 def test_every_link_leads_somewhere(subtests: pytest.Subtests) -> None:
-    for page in sorted(["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]):
-        with subtests.test(ascii(page)):
-            folder = (ROOT / page).parent
-            missing = [
-                link
-                for link in _LINK.findall((ROOT / page).read_text(encoding="utf-8"))
-                if not (folder / link).exists()
-            ]
-            assert missing == []
+    for path in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")]):
+        with subtests.test(path.name):
+            links = _LINK.findall(path.read_text(encoding="utf-8"))
+            assert [link for link in links if not (path.parent / link).exists()] == []
 
 
 def _printed_commands() -> list[str]:
     """Each ``egotools`` line of a block that a reader may paste, of every page."""
     pages = [README, *(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md")))]
     lines = [
-        line for page in pages for block in _blocks(page, "bash") for line in block.replace("\\\n", " ").splitlines()
+        line for text in pages for block in blocks(text, "bash") for line in block.replace("\\\n", " ").splitlines()
     ]
     found = [re.search(r"(?:^|/bin/)egotools (.*)", line.split(" #")[0]) for line in lines]
     return sorted({match[1].strip() for match in found if match})
@@ -67,7 +57,7 @@ def test_every_printed_command_is_understood() -> None:
 
 
 def test_the_client_example_of_the_readme_runs(hr_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = _blocks(README, "python")
+    (example,) = blocks(README, "python")
     names: dict[str, Any] = {}
     exec(example.replace("127.0.0.1:50051", hr_server.address), names)
     assert "hr/" in capsys.readouterr().out
@@ -76,7 +66,7 @@ def test_the_client_example_of_the_readme_runs(hr_server: Server, capsys: pytest
 
 
 def _extension(name: str) -> Any:
-    for block in _blocks(EXTENDING, "python"):
+    for block in blocks(EXTENDING, "python"):
         if f"class {name}" in block:
             names: dict[str, Any] = {}
             exec(block, names)
@@ -105,7 +95,7 @@ def test_the_example_of_a_writer_writes() -> None:
 
 
 def test_the_ontology_example_is_sound(tmp_path: Path) -> None:
-    (text,) = _blocks(EXTENDING, "yaml")
+    (text,) = blocks(EXTENDING, "yaml")
     path = tmp_path / "shipping.yaml"
     path.write_text(text, encoding="utf-8")
     ontology, faults = check_ontology(path)
@@ -119,7 +109,7 @@ def test_the_ontology_example_is_sound(tmp_path: Path) -> None:
 def test_the_example_of_a_measured_system_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (example,) = _blocks((ROOT / "docs" / "measuring.md").read_text(encoding="utf-8"), "python")
+    (example,) = blocks(page("docs/measuring.md"), "python")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     exec(example, {})

@@ -16,20 +16,19 @@ import pytest
 from pydantic.warnings import PydanticDeprecationWarning
 
 from tests.conftest import ROOT
+from tests.docs.pages import blocks, page
 from tests.egotools.integrations import http_models
 from tests.harness.chat import ScriptedChat, scripted_chat
 from tests.harness.company import running as running_company
 from tests.harness.servers import running_server
 
-PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+PAGE = page("docs/frameworks.md")
 PROGRAMS = {
     title.splitlines()[0]: program
     for title in re.split(r"^## ", PAGE, flags=re.MULTILINE)
-    for program in re.findall(r"^```python\n(.*?)^```$", title, re.DOTALL | re.MULTILINE)
+    for program in blocks(title, "python")
 }
-COMMANDS = [
-    line for body in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE) for line in body.splitlines()
-]
+COMMANDS = [line for body in blocks(PAGE, "bash") for line in body.splitlines()]
 TURNS = (
     ("search_tools", {"query": "search employees by name"}),
     ("hr__searchEmployees", {"query": "Nowak"}),

@@ -1,11 +1,9 @@
 """The commands of the README's "Your own tools" work in their order, on documents that are there, after ``make demo``."""
 
 import io
-import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -16,17 +14,15 @@ import pytest
 from services.cli.build import DIFFERENT
 from services.jobs.improve import NOT_BETTER
 from tests.conftest import ROOT
-from tests.harness.waiting import LIMIT_S, wait_until
+from tests.docs.pages import blocks, page, served
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
-SECTION = README[README.index("## Your own tools") : README.index("## Ten lines of client")]
+SECTION = page("README.md", after="## Your own tools", before="## Ten lines of client")
 
 
 def _commands() -> list[list[str]]:
     """The words of every command line of the section, in order."""
-    blocks = re.findall(r"^```bash\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
-    return [shlex.split(line, comments=True) for block in blocks for line in block.splitlines() if line.strip()]
+    lines = (line for body in blocks(SECTION, "bash") for line in body.splitlines() if line.strip())
+    return [shlex.split(line, comments=True) for line in lines]
 
 
 @pytest.fixture
@@ -46,33 +42,18 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _serve(command: list[str], folder: Path) -> None:
-    """Serve until Ctrl-C, and run the examples of docs/serving.md meanwhile; on a free port, as another may be taken."""
-    ready = folder / "ready.json"
-    at = command.index("--port") + 1
-    server = subprocess.Popen(
-        [*command[:at], "0", *command[at + 1 :], "--ready-file", str(ready), "--admin-port", "0"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    wait_until(ready.exists, process=server)
-    said = json.loads(ready.read_text(encoding="utf-8"))
-    address = said["address"]
-    needs, auto_k, next_step, plan, not_older, admin = re.findall(
-        r"^```python\n(.*?)^```$", SERVING, re.DOTALL | re.MULTILINE
-    )
-    assert all("→ hr/" in line for line in _printed(needs, address))
-    assert _printed(auto_k, address) == re.findall(r"^    # (.+)$", auto_k, re.MULTILINE)
-    lines = _printed(next_step, address)
-    assert len(lines) == 5 and not any(line.startswith("purchasing/ReleasePurchaseOrder ") for line in lines)
-    assert ["warehouse/reserveDockSlot", "goal"] in [line.split()[1:3] for line in _printed(plan, address)]
-    assert _printed(not_older, address) == ["True"]
-    catalog, snapshot = _printed(admin.replace("127.0.0.1:50052", said["admin_address"]), address)
-    assert catalog.split() == [said["snapshot_id"], "312"] and snapshot.split() == [said["snapshot_id"], "True"]
-    server.send_signal(signal.SIGINT)
-    assert server.wait(LIMIT_S) in (0, 130)
+    """Serve until Ctrl-C, and run the examples of docs/serving.md meanwhile."""
+    with served(command[1:], folder, "--admin-port", "0") as said:
+        address = said["address"]
+        needs, auto_k, next_step, plan, not_older, admin = blocks(page("docs/serving.md"), "python")
+        assert all("→ hr/" in line for line in _printed(needs, address))
+        assert _printed(auto_k, address) == re.findall(r"^    # (.+)$", auto_k, re.MULTILINE)
+        lines = _printed(next_step, address)
+        assert len(lines) == 5 and not any(line.startswith("purchasing/ReleasePurchaseOrder ") for line in lines)
+        assert ["warehouse/reserveDockSlot", "goal"] in [line.split()[1:3] for line in _printed(plan, address)]
+        assert _printed(not_older, address) == ["True"]
+        catalog, snapshot = _printed(admin.replace("127.0.0.1:50052", said["admin_address"]), address)
+        assert catalog.split() == [said["snapshot_id"], "312"] and snapshot.split() == [said["snapshot_id"], "True"]
 
 
 def _printed(example: str, address: str) -> list[str]:

@@ -14,9 +14,7 @@ Ask = Callable[..., Awaitable[Any]]
 
 
 class client_of:
-    """``async with client_of("sync", target) as ask: await ask("retrieve", …)``."""
-
-    """Either client behind one way to ask."""
+    """Either client behind one way to ask: ``async with client_of("sync", target) as ask: await ask("retrieve", …)``."""
 
     def __init__(self, kind: str, target: str, **options: Any) -> None:
         self.client: Any = (Client if kind == "sync" else AsyncClient)(target, **options)

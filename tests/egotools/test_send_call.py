@@ -1,5 +1,6 @@
 """Sending: HTTP with a deadline and a limit, AWS through botocore, MCP over stdio and HTTP; all on loopback."""
 
+import base64
 import json
 import shlex
 import socket
@@ -26,6 +27,7 @@ from egotools.calling.http_call import ToolHttpRequest
 from egotools.calling.http_invoker import send_http
 from egotools.calling.invoker import ToolAnswer
 from egotools.calling.mcp_session import McpSession
+from ingest.sources import read_catalog
 from tests.egotools.guarded_mcp import guarded_mcp
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.harness.waiting import LIMIT_S, wait_until
@@ -159,6 +161,16 @@ class TestAws:
         assert not found.ok
         assert found.status.startswith("500")
         assert len(server.arrived) == 1
+
+    async def test_bytes_arrive_as_they_are_meant(self, aws: Any) -> None:
+        """A blob is base64 in the JSON of arguments; the service gets the bytes, not the text encoded once more."""
+        (tool,) = [tool for tool in read_catalog(["aws:kinesis"]).tools if tool.name == "PutRecord"]
+        assert tool.call is not None
+        known = Tool(id=tool.id, name=tool.name, title="", description="", namespace="kinesis", call=tool.call)
+        arguments = {"Data": base64.b64encode(b"\0\1\2\3").decode(), "PartitionKey": "k", "StreamName": "s"}
+        with Loopback() as server:
+            await AwsInvoker(endpoint_url=server.url, session=aws, timeout_s=LIMIT_S).invoke(known, arguments)
+        assert base64.b64decode(json.loads(server.only.body)["Data"]) == b"\0\1\2\3"
 
 
 SERVER = """

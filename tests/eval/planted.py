@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from eval.graph_quality import GraphQuality, GraphStatistics
@@ -30,6 +32,14 @@ def query_set(
         for (query_id, tools), request_class in zip(gold.items(), named, strict=True)
     )
     return QuerySet(name=name, queries=queries, sha256=hashlib.sha256(repr(queries).encode()).hexdigest())
+
+
+def written(path: Path, *rows: Any) -> Path:
+    """A file with these rows as JSON, a line each; a text is a line as it is."""
+    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
 
 
 def with_unanswerable(queries: QuerySet, kinds: Mapping[str, str]) -> QuerySet:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import numpy as np
 from eval.learning import Session
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
+from tests.eval.planted import written
 
 TOOLS, TASKS = 60, 12
 SYLLABLES = ("ba", "ko", "ri", "mu", "ta", "ze", "no", "li")
@@ -60,20 +59,7 @@ def rows(count: int, *, seed: int = 1, reporters: int = 50, shuffled: bool = Fal
 
 def sessions(count: int, **others: Any) -> list[Session]:
     """The same as sessions."""
-    return [
-        Session(
-            tools=tuple(row["tools"]),
-            time=row["time"],
-            reporter=row["reporter"],
-            query=row["query"],
-        )
-        for row in rows(count, **others)
-    ]
-
-
-def written(path: Path, lines: Sequence[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
+    return [Session(**{**row, "tools": tuple(row["tools"])}) for row in rows(count, **others)]
 
 
 def build_store(folder: Path) -> Path:
@@ -88,6 +74,6 @@ def build_store(folder: Path) -> Path:
         }
         for number in range(TOOLS)
     ]
-    written(folder / "tools.jsonl", tools)
+    written(folder / "tools.jsonl", *tools)
     build_snapshot([str(folder / "tools.jsonl")], folder / "store", encoder=HashingEncoder())
     return folder / "store"

@@ -1,6 +1,5 @@
 """Planted graphs whose every figure was counted by hand."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontol
 from ontology.errors import DocumentError
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
-from tests.eval.planted import query_set
+from tests.eval.planted import query_set, written
 from tests.retrieval.conftest import published
 
 KEY = Parameter(name="supplier_id", type="key")
@@ -92,12 +91,6 @@ def _snapshot(
     return open_snapshot(published(store, content))
 
 
-def _key(path: Path, rows: Sequence[tuple[str, str, str]]) -> Path:
-    lines = (json.dumps({"from": one, "to": other, "kind": kind}) + "\n" for one, other, kind in rows)
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
-
-
 def _requests(gold: Sequence[Sequence[str]]) -> QuerySet:
     return query_set({str(place): tools for place, tools in enumerate(gold)})
 
@@ -109,7 +102,8 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 @pytest.fixture(scope="module")
 def quality(snapshot: Snapshot, tmp_path_factory: pytest.TempPathFactory) -> GraphQuality:
-    key = _key(tmp_path_factory.mktemp("key") / "dependencies.jsonl", DEPENDENCIES)
+    rows = ({"from": one, "to": other, "kind": kind} for one, other, kind in DEPENDENCIES)
+    key = written(tmp_path_factory.mktemp("key") / "dependencies.jsonl", *rows)
     return graph_quality(snapshot, gold_edges=[key], queries=_requests(REQUESTS))
 
 
@@ -162,8 +156,7 @@ def test_edges_that_pair_up_tools_are_far_above_chance_and_a_star_is_not(tmp_pat
 
 @pytest.mark.parametrize("line", ["no json", "[1]", '{"from": "a"}', "[" * 100_000])
 def test_a_row_that_is_no_dependency_is_named(snapshot: Snapshot, tmp_path: Path, line: str) -> None:
-    key = tmp_path / "key.jsonl"
-    key.write_text(f'{{"from": "a", "to": "b"}}\n\n{line}\n', encoding="utf-8")
+    key = written(tmp_path / "key.jsonl", '{"from": "a", "to": "b"}', "", line)
     with pytest.raises(DocumentError, match=r"key.jsonl:3"):
         graph_quality(snapshot, gold_edges=[key])
     with pytest.raises(DocumentError, match="missing"):

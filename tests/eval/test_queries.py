@@ -16,22 +16,15 @@ from eval.queries import (
     with_needs,
 )
 from ontology.errors import DocumentError, InvalidArgumentError
-from tests.eval.planted import query_set
+from tests.eval.planted import query_set, written
 
 GOOD: dict[str, Any] = {"id": "q1", "query": "send an invoice", "tools": ["send"], "class": "single"}
-
-
-def _write(path: Path, *rows: Any) -> Path:
-    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
 
 
 def test_rows_are_read_in_order_and_other_keys_are_ignored(tmp_path: Path) -> None:
     second = {"id": "q 2/é", "query": "给我发票", "tools": ["b", "a", "b"], "ordered": True}
     third = {"id": "q3", "query": "pay it", "tools": ["a"], "class": None}
-    queries = read_queries([_write(tmp_path / "mine.jsonl", GOOD, "", second, "   ", third)])
+    queries = read_queries([written(tmp_path / "mine.jsonl", GOOD, "", second, "   ", third)])
     assert queries.name == "mine"
     assert queries.queries == (
         LabelledQuery(id="q1", text="send an invoice", slots=(("send",),), request_class="single"),
@@ -42,7 +35,7 @@ def test_rows_are_read_in_order_and_other_keys_are_ignored(tmp_path: Path) -> No
 
 def test_tools_that_would_do_equally_are_one_slot(tmp_path: Path) -> None:
     tools = [["send", "mail", "send"], "pay", ["pay"], ["mail", "send"], ["pay", "send"]]
-    (query,) = read_queries([_write(tmp_path / "mine.jsonl", {**GOOD, "tools": tools})]).queries
+    (query,) = read_queries([written(tmp_path / "mine.jsonl", {**GOOD, "tools": tools})]).queries
     assert query.slots == (("send", "mail"), ("pay",), ("pay", "send"))
     assert query.tools == ("send", "mail", "pay")
     assert query.least_tools == 2  # what fills the first two may fill the third
@@ -52,7 +45,7 @@ def test_rows_without_tools_are_read_apart_where_they_are_wanted(tmp_path: Path)
     none = {"id": "n1", "query": "play some music", "tools": [], "class": "none", "kind": "other-domain"}
     by_class = {"id": "n2", "query": "thank you", "tools": [], "class": "chit-chat", "split": "test"}
     without: dict[str, Any] = {"id": "n3", "query": "hi there", "tools": [], "class": "none", "kind": None}
-    path = _write(tmp_path / "mine.jsonl", none, GOOD | {"kind": 7}, by_class, without)
+    path = written(tmp_path / "mine.jsonl", none, GOOD | {"kind": 7}, by_class, without)
     queries = read_queries([path], unanswerable=True)
     assert [query.id for query in queries.queries] == ["q1"]
     assert [(query.id, query.kind, query.tools) for query in queries.unanswerable] == [
@@ -61,20 +54,20 @@ def test_rows_without_tools_are_read_apart_where_they_are_wanted(tmp_path: Path)
         ("n3", "", ()),
     ]
     assert [query.id for query in queries.asked] == ["q1", "n1", "n2", "n3"]
-    assert queries.sha256 != read_queries([_write(tmp_path / "good.jsonl", GOOD)]).sha256
+    assert queries.sha256 != read_queries([written(tmp_path / "good.jsonl", GOOD)]).sha256
     assert [query.id for query in read_queries([path], split="test", unanswerable=True).asked] == ["n2"]
     assert len(sample_queries(queries, 2).asked) == 2
     with pytest.raises(DocumentError, match="3 rows are not labelled requests"):
         read_queries([path])
     with pytest.raises(DocumentError, match="'kind' must be a text"):
-        read_queries([_write(path, {"id": "n1", "query": "hi", "tools": [], "kind": ["talk"]})], unanswerable=True)
+        read_queries([written(path, {"id": "n1", "query": "hi", "tools": [], "kind": ["talk"]})], unanswerable=True)
 
 
 def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
     other = {**GOOD, "id": "q2"}
-    base = read_queries([_write(tmp_path / "a.jsonl", GOOD, other)])
+    base = read_queries([written(tmp_path / "a.jsonl", GOOD, other)])
     spaced = json.dumps(dict(reversed(GOOD.items())), indent=None, separators=(" , ", " : "))
-    same = read_queries([_write(tmp_path / "b.jsonl", spaced), _write(tmp_path / "c.jsonl", {**other, "main": "x"})])
+    same = read_queries([written(tmp_path / "b.jsonl", spaced), written(tmp_path / "c.jsonl", {**other, "main": "x"})])
     assert same.sha256 == base.sha256
     for changed in (
         [other, GOOD],
@@ -83,7 +76,7 @@ def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
         [GOOD, {**other, "query": "send an invoice!"}],
         [GOOD, {**other, "class": "multi"}],
     ):
-        assert read_queries([_write(tmp_path / "d.jsonl", *changed)]).sha256 != base.sha256
+        assert read_queries([written(tmp_path / "d.jsonl", *changed)]).sha256 != base.sha256
 
 
 @pytest.mark.parametrize(
@@ -103,7 +96,7 @@ def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
     ],
 )
 def test_a_row_that_cannot_be_used_is_named_with_file_and_line(tmp_path: Path, row: Any, fault: str) -> None:
-    path = _write(tmp_path / "mine.jsonl", {**GOOD, "id": "q0"}, "", row)
+    path = written(tmp_path / "mine.jsonl", {**GOOD, "id": "q0"}, "", row)
     with pytest.raises(DocumentError) as caught:
         read_queries([path])
     assert caught.value.subject == f"{path}:3"
@@ -122,8 +115,8 @@ def test_a_row_that_cannot_be_used_is_named_with_file_and_line(tmp_path: Path, r
     ],
 )
 def test_needs_that_cannot_be_used_are_named_with_file_and_line(tmp_path: Path, row: Any, fault: str) -> None:
-    queries = read_queries([_write(tmp_path / "mine.jsonl", GOOD)])
-    path = _write(tmp_path / "needs.jsonl", {"id": "q0", "needs": ["pay an invoice"]}, row)
+    queries = read_queries([written(tmp_path / "mine.jsonl", GOOD)])
+    path = written(tmp_path / "needs.jsonl", {"id": "q0", "needs": ["pay an invoice"]}, row)
     with pytest.raises(DocumentError) as caught:
         with_needs(queries, [path])
     assert caught.value.subject == f"{path}:2"
@@ -132,13 +125,13 @@ def test_needs_that_cannot_be_used_are_named_with_file_and_line(tmp_path: Path, 
 
 def test_requests_without_needs_are_left_out_and_counted(tmp_path: Path) -> None:
     rows = [{**GOOD, "id": f"q{number}", "split": "dev" if number < 4 else "test"} for number in range(6)]
-    queries = read_queries([_write(tmp_path / "mine.jsonl", *rows)])
+    queries = read_queries([written(tmp_path / "mine.jsonl", *rows)])
     recorded = [
         {"id": "q5", "needs": ["pay"]},
         {"id": "q1", "needs": ["send a bill", "pay"]},
         {"id": "q3", "needs": []},
     ]
-    path = _write(
+    path = written(
         tmp_path / "needs.jsonl", *recorded, {"id": "gone", "needs": ["pay"]}, {"id": "q0", "of": "another use"}
     )
     kept = with_needs(queries, [path], split="dev")
@@ -146,14 +139,14 @@ def test_requests_without_needs_are_left_out_and_counted(tmp_path: Path) -> None
     assert (kept.without_needs, kept.unknown_needs) == (2, ("gone",))
     assert (
         kept.sha256
-        != with_needs(queries, [_write(path, *recorded[:2], {"id": "q3", "needs": ["pay"]})], split="dev").sha256
+        != with_needs(queries, [written(path, *recorded[:2], {"id": "q3", "needs": ["pay"]})], split="dev").sha256
     )
     with pytest.raises(InvalidArgumentError, match="no request has recorded needs"):
-        with_needs(queries, [_write(path, {"id": "gone", "needs": ["pay"]})])
+        with_needs(queries, [written(path, {"id": "gone", "needs": ["pay"]})])
 
 
 def test_an_id_given_twice_names_both_places_also_across_files(tmp_path: Path) -> None:
-    first, second = _write(tmp_path / "a.jsonl", GOOD), _write(tmp_path / "b.jsonl", {**GOOD, "id": "q0"}, GOOD)
+    first, second = written(tmp_path / "a.jsonl", GOOD), written(tmp_path / "b.jsonl", {**GOOD, "id": "q0"}, GOOD)
     with pytest.raises(DocumentError, match="the id 'q1' was already used at") as caught:
         read_queries([first, second])
     assert caught.value.subject == f"{second}:2"
@@ -161,7 +154,7 @@ def test_an_id_given_twice_names_both_places_also_across_files(tmp_path: Path) -
 
 
 def test_all_faults_are_counted_and_the_first_ten_named(tmp_path: Path) -> None:
-    path = _write(
+    path = written(
         tmp_path / "mine.jsonl", GOOD, *[{**GOOD, "id": f"q{number}", "tools": []} for number in range(2, 14)]
     )
     with pytest.raises(DocumentError) as caught:
@@ -175,7 +168,7 @@ def test_all_faults_are_counted_and_the_first_ten_named(tmp_path: Path) -> None:
 
 
 def test_files_without_requests_and_files_that_are_not_there(tmp_path: Path) -> None:
-    empty = _write(tmp_path / "empty.jsonl", "", " ")
+    empty = written(tmp_path / "empty.jsonl", "", " ")
     for path, problem in [
         (empty, "no request in this file"),
         (tmp_path / "absent.jsonl", "No such file"),
@@ -185,7 +178,7 @@ def test_files_without_requests_and_files_that_are_not_there(tmp_path: Path) -> 
             read_queries([path])
         assert caught.value.subject == str(path)
     with pytest.raises(DocumentError, match="no request in this file"):
-        read_queries([_write(tmp_path / "good.jsonl", GOOD), empty])
+        read_queries([written(tmp_path / "good.jsonl", GOOD), empty])
     with pytest.raises(InvalidArgumentError):
         read_queries([])
 
@@ -196,7 +189,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         with pytest.raises(DocumentError, match="no regular file"):
             read_queries([path])
     linked = tmp_path / "linked.jsonl"
-    linked.symlink_to(_write(tmp_path / "good.jsonl", GOOD))
+    linked.symlink_to(written(tmp_path / "good.jsonl", GOOD))
     assert len(read_queries([linked]).queries) == 1
 
 
@@ -230,8 +223,7 @@ def test_a_split_is_read_alone_and_an_unknown_one_says_which_there_are(tmp_path:
     rows = [
         {"id": str(n), "query": f"request {n}", "tools": ["a"], "split": "test" if n % 3 else "dev"} for n in range(6)
     ]
-    file = tmp_path / "queries.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    file = written(tmp_path / "queries.jsonl", *rows)
     assert [query.id for query in read_queries([file], split="dev").queries] == ["0", "3"]
     assert len(read_queries([file]).queries) == 6
     assert read_queries([file], split="dev").sha256 != read_queries([file], split="test").sha256

@@ -1,6 +1,5 @@
 """Tuning: requests are divided so that no gold set is on both sides, a planted truth is found, and chance is not published."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.fusion import FeatureMatrix
 from retrieval.ranking.weights import BASELINE, SHIPPED, RankingWeights
 from retrieval.snapshot.reader import open_snapshot
+from tests.eval.planted import written
 from tests.retrieval.conftest import REQUESTS, TOOLS, content_of, published
 
 COUNT = 40
@@ -84,13 +84,8 @@ def rows(count: int, **others: Any) -> list[dict[str, Any]]:
     return [{"id": f"r{at}", "query": f"request {at}", "tools": [f"t{at // 2}"], **others} for at in range(count)]
 
 
-def written(folder: Path, made: list[dict[str, Any]]) -> Path:
-    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
-    return folder
-
-
 def test_no_gold_set_is_on_both_sides_and_the_seed_decides(tmp_path: Path) -> None:
-    folder = written(tmp_path, rows(40))
+    folder = written(tmp_path / "queries.jsonl", *rows(40)).parent
     searched, held_out = read_parts(folder)
     assert read_parts(folder / "queries.jsonl") == (searched, held_out) != read_parts(folder, seed=1)
     assert len(searched) == len(held_out) == 20
@@ -99,7 +94,7 @@ def test_no_gold_set_is_on_both_sides_and_the_seed_decides(tmp_path: Path) -> No
 
 def test_test_requests_are_held_out_but_those_that_need_tools_searched_on(tmp_path: Path) -> None:
     test = [row | {"id": f"x{at}", "split": "test"} for at, row in enumerate(rows(42))]
-    made = written(tmp_path, rows(20) + test)
+    made = written(tmp_path / "queries.jsonl", *rows(20), *test)
     searched, held_out = read_parts(made)
     assert len(searched) == 20 and [query.id for query in held_out] == [f"x{at}" for at in range(20, 42)]
 
@@ -119,5 +114,5 @@ def test_what_nothing_can_be_tuned_on_is_refused_in_words(
     tmp_path: Path, made: list[dict[str, Any]], error: type[EgotoolsError], told: str
 ) -> None:
     with pytest.raises(error, match=told) as refused:
-        read_parts(written(tmp_path, made))
+        read_parts(written(tmp_path / "queries.jsonl", *made).parent)
     assert refused.value.remedy and str(tmp_path) in refused.value.subject

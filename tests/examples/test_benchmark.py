@@ -1,50 +1,29 @@
-"""The open benchmark of the shipped catalogue: what its datasheet promises."""
+"""The shipped catalogue loads whole, and its open benchmark is what the datasheet promises."""
 
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from datagen.requests import SyntheticRequest
-from eval.queries import gold_slots, read_queries
+from eval.queries import gold_slots, read_queries, with_needs
 from ingest.sources import Catalog
 from ontology.tool import Parameter, Tool
 from tests.conftest import ROOT
+from tests.harness.commands import json_lines
 
-Rows = list[dict[str, Any]]
 FOLDER = ROOT / "examples" / "enterprise" / "benchmark"
-SOURCES = ("hand", "generated")
+SOURCES = [FOLDER / "hand.jsonl", FOLDER / "generated.jsonl"]
 
 
-def read_rows(path: Path) -> Rows:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-@pytest.fixture(scope="module")
-def by_source() -> dict[str, Rows]:
-    return {source: list(read_rows(FOLDER / f"{source}.jsonl")) for source in SOURCES}
-
-
-@pytest.fixture(scope="module")
-def rows(by_source: dict[str, Rows]) -> Rows:
-    return [row for source in SOURCES for row in by_source[source]]
-
-
-def test_the_rows_are_what_eval_and_datagen_read(rows: Rows) -> None:
-    queries = read_queries([FOLDER / f"{source}.jsonl" for source in SOURCES])
-    assert [query.slots for query in queries.queries] == [gold_slots(row["tools"]) for row in rows]
+def test_the_rows_are_what_eval_and_datagen_read() -> None:
+    rows = [row for source in SOURCES for row in json_lines(source)]
+    assert [query.slots for query in read_queries(SOURCES).queries] == [gold_slots(row["tools"]) for row in rows]
     for row in rows:
         request = SyntheticRequest.from_json(row)
         assert request.path.id == row["path_id"]
         assert len(set(request.path.tools)) == len(request.path.tools)
         assert {verdict.check for verdict in request.verdicts} >= {"class", "sequence", "error"}
-
-
-@pytest.fixture(scope="module")
-def tools() -> dict[str, dict[str, Any]]:
-    return {row["id"]: row for row in read_rows(FOLDER / "tools.jsonl")}
 
 
 def _without_calls(tool: Tool) -> Tool:
@@ -63,7 +42,24 @@ def _without_values(parameter: Parameter) -> Parameter:
     return replace(parameter, example="", default="", pattern="", bounds=())
 
 
-def test_the_tools_are_those_of_the_shipped_catalogue(catalog: Catalog, tools: dict[str, dict[str, Any]]) -> None:
+def test_everything_is_read_and_the_tools_of_the_benchmark_are_those_of_the_catalogue(catalog: Catalog) -> None:
+    assert catalog.rejected == catalog.renamed == ()
     read = {tool.id: json.loads(_without_calls(tool).canonical_json()) for tool in catalog.tools}
     assert len(read) >= 300
-    assert tools == read
+    assert {row["id"]: row for row in json_lines(FOLDER / "tools.jsonl")} == read
+
+
+@pytest.mark.parametrize(
+    ("requests", "needs"),
+    [
+        ("enterprise/requests.jsonl", "enterprise/needs.jsonl"),
+        ("enterprise/benchmark/hand.jsonl", "enterprise/benchmark/needs.jsonl"),
+        ("real/requests.jsonl", "real/needs.jsonl"),
+    ],
+)
+def test_every_request_has_needs_without_values(requests: str, needs: str) -> None:
+    queries = with_needs(read_queries([ROOT / "examples" / requests], unanswerable=True), [ROOT / "examples" / needs])
+    assert (queries.without_needs, queries.unknown_needs) == (0, ())
+    phrases = [need for query in queries.asked for need in query.needs or ()]
+    assert all(query.needs for query in queries.asked)
+    assert not any(character.isdigit() for need in phrases for character in need)

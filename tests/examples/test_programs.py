@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from inference import HashingEncoder
-from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -28,14 +26,6 @@ def run(program: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one document of the shipped company."""
-    folder = tmp_path_factory.mktemp("examples") / "store"
-    build_snapshot([str(EXAMPLES / "enterprise" / "catalog" / "hr.yaml")], folder, encoder=HashingEncoder())
-    return folder
-
-
 @pytest.mark.slow
 def test_python_functions_become_tools_with_bindings() -> None:
     printed = run("own_tools_from_python.py")
@@ -53,8 +43,8 @@ def test_a_request_of_ones_own_is_built_and_searched() -> None:
     assert printed.count("entry nodes:") == printed.count("features:") == 5
 
 
-def test_a_server_is_asked_for_tools_and_bindings(store: Path) -> None:
-    printed = run("ask_a_server.py", str(store))
+def test_a_server_is_asked_for_tools_and_bindings(hr_store: Path) -> None:
+    printed = run("ask_a_server.py", str(hr_store))
     assert "required: employeeId, awardProgramId, amount" in printed
     assert "employeeId: items[].employeeId of hr/searchEmployees" in printed
     assert "amount: not known" in printed

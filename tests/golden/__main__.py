@@ -1,72 +1,51 @@
-"""Record what users see, or compare it with what was recorded.
+"""Record what users see, or compare it with what was recorded: JSON from a place to what is seen there, long values as hashes.
 
-A recording of ``recordings/`` is a JSON object from a place to what is seen there, long values as hashes; what is asked stands in
-``questions.yaml``. Data that is not here (the open sets, the real documents) is said to be left out; everything else must be there.
+What is asked, and what changes from run to run, stands in ``questions.yaml``. Data that is not here (the open sets, the real documents) is named.
 """
 
 import asyncio
-import contextlib
+import difflib
 import hashlib
 import importlib
-import io
 import json
 import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, asdict, fields
-from functools import partial
-from itertools import chain, repeat
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-import grpc
-import httpx
 import typer
 import yaml
-from google.protobuf.json_format import MessageToDict, ParseDict
-from mcp import Client
 from typer.testing import CliRunner
 
 from benchmarks.personal import write_personal_data
-from benchmarks.sets import BENCH, BenchSet, bench_sets, catalog_address, real_sets, reduced, sampled
-from egotools import AsyncClient
+from benchmarks.sets import bench_sets, catalog_address, real_sets, reduced, sampled
 from egotools.v1 import admin_pb2, egotools_pb2
-from egotools.v1.egotools_pb2_grpc import ToolRetrievalStub
 from eval.systems import make_ablations
 from examples.company.mock_company import served_company
 from examples.company.shipped_documents import SHIPPED_CATALOG, SHIPPED_REQUESTS
 from inference import DEFAULT_ENCODER, load_encoder
-from planners.calls.tool_access import ToolAccess
 from retrieval.engine import open_engine
 from retrieval.query.request import Request
-from services.cli.app import app as product
-from services.cli.demo import demo
+from services.cli.app import app
 from services.jobs.build import build_snapshot
-from services.mcp.gateway_server import McpGateway
-from services.rest.rest_server import RestSettings, serve_rest
+from services.rest.rest_server import RestSettings
 from services.server.settings import ServerSettings
-from tests.harness.chat import Reply, chat_server
-from tests.harness.servers import serving
+from tests.harness.chat import chat_server, said_by_step, step_of
+from tests.harness.commands import every_command, json_lines
+from tests.harness.servers import all_doors, grpc_json
 
 Seen: TypeAlias = dict[str, Any]
-
 HERE = Path(__file__).resolve().parent
 FOLDER, ROOT = HERE / "recordings", HERE.parents[1]
-os.chdir(ROOT)  # a snapshot names its sources as they were given
+TEMPORARY = tempfile.TemporaryDirectory()
+OUT = Path(TEMPORARY.name).resolve()  # what is built, and what commands write
 ASKED: Mapping[str, Any] = yaml.safe_load((HERE / "questions.yaml").read_text(encoding="utf-8"))
-PACKAGES = ("ontology", "inference", "ingest", "retrieval", "datagen", "eval", "planners", "egotools", "services")
-SETS = ("restbench", "apibank", "workbench", "tau2_service", "ultratool", "gtc", "toollinkos-given")
-CHANGING = re.compile(
-    r"\d+(\.\d+)? ?(ms|s|MB|KB|KiB|MiB)\b|\d{4}-\d\d-\d\d[T ][\d:.+Z]*|pid \d+|127\.0\.0\.1:\d+|\(\d+ characters\)"
-)
-# Of a journal: times, and hashes of what has times in it.
-UNSTEADY = set(
-    "at sum seconds ms took_s timings_ms journal request_id elapsed_ms written n key fence_key prompt result answer told".split()
-)
-K, REQUESTS, TOOLS = 30, 40, 1_000
-TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 
 
 def digest(value: Any) -> str:
@@ -75,159 +54,152 @@ def digest(value: Any) -> str:
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()[:16]
 
 
-def rows(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+def steady(text: str, kind: str = "printed") -> str:
+    """A text without the places of this machine, and without what changes from run to run."""
+    text = text.replace(str(OUT), "OUT").replace(str(ROOT), "HERE")
+    for pattern, put in ASKED["changing"][kind].items():
+        text = re.sub(pattern, put, text)
+    return text
 
 
-def built(folder: Path, catalog: str = os.path.relpath(SHIPPED_CATALOG)) -> Path:
-    """A store with the shipped encoder, built at the first call."""
-    if not folder.is_dir():
-        build_snapshot([catalog], folder, encoder=load_encoder(DEFAULT_ENCODER))
-    return folder
+@cache
+def built(catalog: Path = SHIPPED_CATALOG, name: str = "company") -> Path:
+    """A store of a catalogue, which a snapshot names as it was given."""
+    build_snapshot([os.path.relpath(catalog)], OUT / name, encoder=load_encoder(DEFAULT_ENCODER))
+    return OUT / name
 
 
-def answered(retriever: Any, **request: Any) -> Seen:
-    """The first ids in clear, and a hash of each part of the answer but times; scores to four digits."""
-    response = retriever.retrieve(Request(k=K, **request))
-    tools = [{**asdict(tool), "score": f"{tool.score:.4g}"} for tool in response.tools]
-    parts = {
-        "ids": [tool["id"] for tool in tools],
-        "scores": [tool["score"] for tool in tools],
-        "bindings": [tool["reasons"]["bindings"] for tool in tools],
-        "explanations": [[tool["explanation"], {**tool["reasons"], "features": None}] for tool in tools],
-        "tools": [{**tool, "reasons": None, "score": None, "probability": None} for tool in tools],
-        "needs": [asdict(each) | {"probability": None} for each in response.need_results],
-        "rest": [response.fallbacks, response.unanswerable],
-    }
-    hashes = (
-        f"{name} {digest(json.dumps(part, sort_keys=True, default=plain))[:8]}" for name, part in parts.items() if part
-    )
-    return {"first": " ".join(parts["ids"][:5]), "hashes": " ".join(hashes)}
-
-
-def plain(value: Any) -> Any:
-    known = sorted(value) if isinstance(value, set | frozenset) else str(value)
-    return dict(value) if isinstance(value, Mapping) else known
-
-
-def answers(engine: Any, asked: Iterable[Mapping[str, Any]]) -> Seen:
-    snapshot = engine.snapshot
-    seen: Seen = {"snapshot": snapshot.id, "tools": snapshot.tool_count, "edges": snapshot.manifest.counts.edges}
+def answers(store: Path, asked: list[dict[str, Any]], ways: Iterable[str]) -> Seen:
+    """The files of a snapshot; of each request, asked in each way, the first ids, and a hash of each part of the answer but times."""
+    engine = open_engine(store)
+    snapshot, folder = engine.snapshot, store / "snapshots" / engine.snapshot.id
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    seen: Seen = {"files": {path.relative_to(folder).as_posix(): digest(path.read_bytes()) for path in files}}
+    seen |= {"snapshot": snapshot.id, "tools": snapshot.tool_count, "edges": snapshot.manifest.counts.edges}
     retrievers = {name: engine.retriever(name) for name in ("default", "rrf", "paper")}
     retrievers["no-graph"] = make_ablations(snapshot, engine.encoder)["default-no-graph"]
-    for row in asked:
-        for name, retriever in retrievers.items():
-            seen[f"{row['id']} {name}"] = answered(retriever, query=row["query"], explain=True, explanation=True)
+    retrievers["restricted"] = engine.restricted(ASKED["restricted"] if "restricted" in ways else {}).retriever(
+        "default"
+    )
+    for row, way in product(asked, ways):
+        needs = [part.strip()[:500] for part in row["query"].split(" and ") if any(map(str.isalpha, part))][:32]
+        told = {"query": row["query"], **ASKED["ways"][way]} | ({"needs": needs} if "needs" in way else {})
+        response = retrievers.get(way, retrievers["default"]).retrieve(Request(k=30, **told))
+        tools = [{**asdict(tool), "score": f"{tool.score:.4g}"} for tool in response.tools]
+        parts = {
+            "ids": [tool["id"] for tool in tools],
+            "scores": [tool["score"] for tool in tools],
+            "bindings": [tool["reasons"]["bindings"] for tool in tools],
+            "explanations": [[tool["explanation"], {**tool["reasons"], "features": None}] for tool in tools],
+            "tools": [{**tool, "reasons": None, "score": None, "probability": None} for tool in tools],
+            "needs": [asdict(each) | {"probability": None} for each in response.need_results],
+            "rest": [response.fallbacks, response.unanswerable],
+        }
+        texts = {name: json.dumps(part, sort_keys=True, default=dict) for name, part in parts.items() if part}
+        hashes = " ".join(f"{name} {digest(text)[:8]}" for name, text in texts.items())
+        seen[f"{row['id']} {way}"] = {"first": " ".join(parts["ids"][:5]), "hashes": hashes}
     return seen
 
 
-def snapshot_files(store: Path) -> Seen:
-    published = store / "snapshots" / (store / "CURRENT").read_text(encoding="utf-8").strip()
-    files = (path for path in sorted(published.rglob("*")) if path.is_file())
-    return {path.relative_to(published).as_posix(): digest(path.read_bytes()) for path in files}
-
-
-def company(folder: Path) -> Seen:
-    """Snapshot files, and the demo's requests: whole, filtered, with what is done, and as needs."""
-    store, asked = built(folder / "company"), rows(SHIPPED_REQUESTS)
-    engine = open_engine(store)
-    seen = {**answers(engine, asked), "files": snapshot_files(store)}
-    default = engine.retriever("default")
-    restricted = engine.restricted(ASKED["filters"]["namespace"]).retriever("default")
-    for row in asked:
-        place, text = row["id"], row["query"]
-        seen[f"{place} restricted"] = answered(restricted, query=text, explain=True, explanation=True)
-        for name, filters in ASKED["filters"].items():
-            seen[f"{place} {name}"] = answered(default, query=text, filters=filters)
-        needs = [part.strip()[:500] for part in text.split(" and ") if any(map(str.isalpha, part))][:32]
-        for how, query in (("without", ""), ("with", text)):
-            told = answered(default, query=query, needs=needs, done=["hr/searchEmployees"])
-            seen[f"{place} needs {how} query"] = told
-        seen[f"{place} auto_k"] = answered(default, query=text, auto_k=True, abstain=True)
-    return seen
-
-
-def open_set(name: str, folder: Path) -> Seen | str:
-    if not BENCH.is_dir():
-        return "the open sets are not beside the checkout"
-    (whole,) = bench_sets([name])
-    return measured(reduced(whole, folder / name, queries=REQUESTS, tools=TOOLS), folder / name)
-
-
-def real(folder: Path) -> Seen | str:
-    return measured(sets[0], folder / "real") if (sets := real_sets()) else "the real documents are not fetched"
-
-
-def measured(bench_set: BenchSet, folder: Path) -> Seen:
-    """Answers without ids, which are not ours."""
-    store = built(folder / "store", str(catalog_address(bench_set, folder)))
-    seen = answers(open_engine(store), sampled(bench_set, REQUESTS)) | {"files": digest(snapshot_files(store))}
+def measured(name: str) -> Seen | str:
+    """An open set, or the real documents: answers without ids, which are not ours; or the reason why there are none."""
+    known = {each.name: each for each in (*bench_sets(), *real_sets())}
+    if name not in known:
+        return "its documents are not here"
+    found = reduced(known[name], OUT / name, queries=40, tools=1_000)
+    store = built(catalog_address(found, OUT / name), f"{name}/store")
+    seen = answers(store, sampled(found, 40), ("default", "rrf", "paper", "no-graph"))
+    seen["files"] = digest(seen["files"])
     return {place: told.get("hashes", told) if isinstance(told, dict) else told for place, told in seen.items()}
 
 
-def commands(folder: Path) -> Seen:
-    """Every command: its options, and its help at 80 columns."""
-    seen, todo = Seen(), list[tuple[tuple[str, ...], Any]]([((), typer.main.get_command(product))])
-    for path, command in todo:
-        if hasattr(command, "list_commands"):
-            todo += [((*path, name), command.get_command(None, name)) for name in command.list_commands(None)]
-        else:
-            text = CliRunner(env=TERMINAL).invoke(product, [*path, "--help"]).output
-            seen[" ".join(path)] = [digest(text), *(option.opts[-1] for option in command.params)]
-    return seen
-
-
-def runs(folder: Path) -> Seen:
-    poisoned = {"type": "object", "properties": {"mail": {"type": "string", "default": "x@elsewhere.example"}}}
-    texts = ASKED["poisoned"].items()
-    tools = [{"name": f"list_{name}", "description": text, "parameters": poisoned} for name, text in texts]
-    (folder / "poisoned.json").write_text(json.dumps(tools), encoding="utf-8")
-    for kind in ("policy", "overlay", "sources", "access"):
-        (folder / f"{kind}.yaml").write_text("nonsense: 1\n", encoding="utf-8")
-    places = {"store": built(folder / "company"), "out": folder, "tool": ASKED["tool"]}
-    places["task"] = ASKED["task"].replace(" ", "+")
-    given = {line: [part.format(**places).replace("+", " ") for part in line.split()] for line in ASKED["commands"]}
-    return {line: invoked(folder, *parts) for line, parts in given.items()}
-
-
-def invoked(folder: Path, *arguments: object, journal: Path | None = None, ordered: bool = True) -> list[Any]:
-    """Run a command in this process: its exit code, the first line, and a hash of all that it prints but for times and places.
-
-    :param journal: what it writes; then also the kinds of records, and a hash of those that are no events, which follow the order of threads.
-    :param ordered: whether the order of its lines counts; it does not where steps that run at once print when they end.
+def invoked(line: str, *, journal: str = "", ordered: bool = True, **places: object) -> list[Any]:
+    """Run a command in this process, braces filled in and + for a blank: its exit code, first line, and a hash of all that it prints,
+    in any order where steps run at once; of its journal, the kinds of records, and a hash of those that do not follow threads.
     """
-    runner = CliRunner(env={**TERMINAL, "XDG_CACHE_HOME": str(folder / "cache")})
-    done = runner.invoke(product, [*map(str, arguments), *(("--journal", str(journal)) if journal else ())])
-    text = steady(done.output, folder)
-    failed = done.exception is not None and not isinstance(done.exception, SystemExit)
+    places |= {"store": built(), "out": OUT, **ASKED["places"]}
+    given = [part.replace("+", " ").format(**places) for part in line.split()]
+    given += ["--journal", str(OUT / journal)] if journal else []
+    done = CliRunner(env={**ASKED["terminal"], "XDG_CACHE_HOME": str(OUT / "cache")}).invoke(app, given)
+    text = steady(done.output)
     told: Any = text.strip().partition("\n")[0][:300]
     if told in ("{", "["):  # JSON: its answer, or the problem
         known = found if isinstance(found := json.loads(done.stdout), dict) else {}
-        answer = (known.get("execution") or {}).get("answer") or known.get("answer")
-        told = answer or known.get("problem") or sorted(known)
-        told = steady(told if isinstance(told, str) else json.dumps(told), folder)[:200]
-    code = steady(repr(done.exception), folder) if failed else done.exit_code
-    seen = [code, told, digest(text if ordered else sorted(line.rstrip(",") for line in text.splitlines()))]
-    if journal and journal.is_file():
-        records = rows(journal)
+        told = (known.get("execution") or known).get("answer") or known.get("problem") or sorted(known)
+        told = steady(told if isinstance(told, str) else json.dumps(told))[:200]
+    code = done.exit_code if isinstance(done.exception, SystemExit | None) else steady(repr(done.exception))
+    seen = [code, told, digest(text if ordered else sorted(each.rstrip(",") for each in text.splitlines()))]
+    if journal and "--replay" not in line:
+        records = json_lines(OUT / journal, without=ASKED["unsteady"])
         kinds = sorted(Counter(each["kind"] for each in records).items())
-        kept = (json.dumps(timeless(each), sort_keys=True) for each in records if each["kind"] != "event")
-        seen += [
-            ", ".join(f"{kind} x{count}" for kind, count in kinds),
-            digest(sorted(steady(each, journal) for each in kept)),
-        ]
+        kept = (steady(json.dumps(each, sort_keys=True)) for each in records if each["kind"] != "event")
+        seen += [", ".join(f"{kind} x{count}" for kind, count in kinds), digest(sorted(kept))]
     return seen
 
 
-def steady(text: str, folder: Path) -> str:
-    """Return a text without what changes from run to run: times, ports, temporary places, and the keys of fences."""
-    text = CHANGING.sub("~", text.replace(str(folder), "OUT").replace(str(Path.cwd()), "HERE"))
-    text = re.sub(r'"(timings_ms|by_step|seconds)": \{[^}]*\}|"\w*(_ms|_s|seconds|ms)": [\d.e-]+', "", text)
-    text = re.sub(r"(?m)^[a-z ]+: (\d+/\d+, )?~\n", "", text)  # progress of a build, which is printed by time
-    return re.sub(r"\b[0-9a-f]{16}\b|\b[0-9a-f]{32}\b", "~", text)
+def walks() -> Seen:
+    """``egotools plan``: the paper's requests over a person's data, and each tenth request over the company."""
+    requests, lines, seen = ROOT / "planners" / "query" / "requests", ASKED["walks"], Seen()
+    chosen = [row for row in json_lines(requests / "personal.jsonl") if row["paper"]]
+    chosen += json_lines(requests / "enterprise.jsonl")[::10]
+    write_personal_data(OUT / "home", messages=200, seed=7)
+    invoked(lines["build"])
+    with served_company(SHIPPED_CATALOG, OUT / "walked") as systems:
+        bases = "".join(f" --base-url {name}={url}" for name, url in systems.items())
+        for row in chosen:
+            line = lines["personal"] if row["paper"] else lines["enterprise"] + bases
+            seen[row["id"]] = invoked(line, journal=row["id"], ordered=False, request=row["request"])
+            if row["paper"]:
+                seen[f"{row['id']} replayed"] = invoked(lines["replay"], journal=row["id"], ordered=False)
+    return seen
 
 
-def contract(folder: Path) -> Seen:
+def questions() -> Seen:
+    """``egotools ask`` without a model: the shipped questions of the tool graph; one with its journal and its replay."""
+    line, seen = "ask {text} --store {store}", Seen()
+    asked = json_lines(ROOT / "planners" / "graphseek" / "tasks" / "tool_graph.jsonl")
+    for row in asked:
+        code, answer, _ = invoked(f"{line} --json", text=row["text"])
+        head, found, rest = answer.partition(" found: ")  # rows that no question orders come in any order
+        seen[f"{row['id']} {row['text'][:80]}"] = [code, head + found + "; ".join(sorted(rest.rstrip(".").split("; ")))]
+    seen["journal"] = invoked(line, text=asked[1]["text"], journal="question")
+    seen["replayed"] = invoked("ask --replay", journal="question")
+    return seen
+
+
+def prompts() -> Seen:
+    """Each body that a scripted model gets, byte for byte, from ``solve``, ``ask`` and ``plan --parser llm.v1``."""
+    os.environ["OPENAI_API_KEY"], seen = "k", Seen()
+    for name, asked in ASKED["prompts"].items():
+        with chat_server(said_by_step(asked["script"])) as server:
+            seen[name] = invoked(f"{asked['line']} --llm-url {server.base_url}", journal=asked["journal"])
+        # Votes are asked at once, so their order is that of threads: sorted among bodies of one step.
+        steps = list(map(step_of, server.requests))
+        bodies = sorted(server.requests, key=lambda body: (steps.index(step_of(body)), steady(json.dumps(body))))
+        for at, body in enumerate(map(dict, bodies)):
+            texts = [steady(json.dumps(each)) for each in (*body.pop("messages"), body)]
+            seen[f"{name} prompt {at:02}"] = [texts[-2].partition("\\n")[0][:120], *map(digest, texts)]
+        if asked["journal"]:
+            seen[f"{name} replayed"] = invoked(f"{name} --replay", journal=asked["journal"])
+    return seen
+
+
+def demo() -> Seen:
+    """What ``egotools demo`` prints, line by line; parts of a plan end in any order."""
+    lines = sorted(steady(CliRunner().invoke(app, ["demo"]).stdout).splitlines())
+    return {f"{at:02}": line for at, line in enumerate(lines) if line.strip()}
+
+
+def commands() -> Seen:
+    """Every command: its options, and its help at 80 columns."""
+    seen, runner = Seen(), CliRunner(env=ASKED["terminal"])
+    for path, command in every_command():
+        options = (option.opts[-1] for option in command.params)
+        seen[" ".join(path)] = [digest(runner.invoke(app, [*path, "--help"]).output), *options]
+    return seen
+
+
+def contract() -> Seen:
     """Every message and call of the contract."""
     seen = Seen()
     for described in (egotools_pb2.DESCRIPTOR, admin_pb2.DESCRIPTOR):
@@ -238,214 +210,85 @@ def contract(folder: Path) -> Seen:
     return seen
 
 
-def names(folder: Path) -> Seen:
+def names() -> Seen:
     """Public names of the packages, and the settings of the servers."""
-    seen: Seen = {name: sorted(getattr(importlib.import_module(name), "__all__", ())) for name in PACKAGES}
+    seen: Seen = {name: sorted(getattr(importlib.import_module(name), "__all__", ())) for name in ASKED["packages"]}
     for kind in (ServerSettings, RestSettings):
-        defaults = [(one.name, "" if one.default is MISSING else str(one.default)[:60]) for one in fields(kind)]
-        seen[kind.__name__] = dict(defaults)
-    sources = (path.read_text(encoding="utf-8") for name in PACKAGES for path in Path(name).rglob("*.py"))
-    named = {name for text in sources for name in re.findall(r"\bEGOTOOLS_[A-Z]+(?:_[A-Z]+)*\b(?!_)", text)}
+        defaults = ((one.name, one.default) for one in fields(kind))
+        seen[kind.__name__] = {name: "" if value is MISSING else str(value)[:60] for name, value in defaults}
+    texts = (path.read_text(encoding="utf-8") for name in ASKED["packages"] for path in (ROOT / name).rglob("*.py"))
+    named = {name for text in texts for name in re.findall(r"\bEGOTOOLS_[A-Z]+(?:_[A-Z]+)*\b(?!_)", text)}
     seen["environment"] = sorted(named | {f"EGOTOOLS_{one.name.upper()}" for one in fields(ServerSettings)})
     return seen
 
 
-def wire(folder: Path) -> Seen:
+async def wire() -> Seen:
     """Replies and errors over gRPC, REST and MCP."""
-    return asyncio.run(wire_replies(built(folder / "company")))
-
-
-async def wire_replies(store: Path) -> Seen:
-    seen: Seen = {"rest paths": {}}
-    async with serving(store) as server, AsyncClient(server.address) as client:
-        seen["metrics"] = sorted(set(re.findall(r"^# TYPE (\S+ \S+)", server.metrics.scrape().decode(), re.M)))
-        async with (
-            grpc.aio.insecure_channel(server.address) as channel,
-            serve_rest(server.address, RestSettings(port=0)) as url,
-            httpx.AsyncClient(base_url=url) as rest,
-            Client(McpGateway(client, ToolAccess()).server, mode="legacy") as mcp,
-        ):
-            document = (await rest.get("/openapi.json")).json()
-            seen["rest document"] = digest(document)
-            for path, known in document["paths"].items():
-                seen["rest paths"][path] = [f"{method}: {digest(each)}" for method, each in known.items()]
-            for name, body in ASKED["requests"].items():
-                seen[f"grpc {name}"] = await grpc_reply(ToolRetrievalStub(channel), body)
-                reply = await rest.post("/v1/retrieve", json=body)
-                told = [each["id"] for each in reply.json().get("tools", ())] if reply.is_success else reply.text[:200]
-                seen[f"rest {name}"] = [reply.status_code, told, digest(CHANGING.sub("~", untimed(reply.text)))]
-            for tool in (await mcp.list_tools()).tools:
-                seen[f"mcp {tool.name}"] = digest(tool.model_dump_json())
-            for name, arguments in ASKED["mcp"]:
-                called = await mcp.call_tool(name, arguments)
-                seen[f"mcp {name} {json.dumps(arguments)}"] = digest(untimed(called.model_dump_json()))
+    async with all_doors(built()) as (server, grpc_stub, rest, mcp):
+        seen: Seen = {"metrics": sorted(set(re.findall(r"(?m)^# TYPE (\S+ \S+)", server.metrics.scrape().decode())))}
+        document = (await rest.get("/openapi.json")).json()
+        seen |= {"rest document": digest(document), "rest paths": {}}
+        for path, known in document["paths"].items():
+            seen["rest paths"][path] = [f"{verb}: {digest(each)}" for verb, each in known.items()]
+        for name, body in ASKED["requests"].items():
+            known = await grpc_json(grpc_stub, body)
+            ids = [each["id"] for each in known.get("tools", ())]
+            seen[f"grpc {name}"] = known.get("error") or [*ids, digest({**known, "timings_ms": {}, "request_id": ""})]
+            reply = await rest.post("/v1/retrieve", json=body)
+            told = [each["id"] for each in reply.json().get("tools", ())] if reply.is_success else reply.text[:200]
+            seen[f"rest {name}"] = [reply.status_code, told, digest(steady(reply.text, "reply"))]
+        seen |= {f"mcp {tool.name}": digest(tool.model_dump_json()) for tool in (await mcp.list_tools()).tools}
+        for name, arguments in ASKED["mcp"]:
+            called = await mcp.call_tool(name, arguments)
+            seen[f"mcp {name} {json.dumps(arguments)}"] = digest(steady(called.model_dump_json(), "reply"))
     return seen
 
 
-async def grpc_reply(stub: Any, body: Mapping[str, Any]) -> list[Any]:
-    body = {**body, "filters": {key: {"values": value} for key, value in body.get("filters", {}).items()}}
-    try:
-        answer = await stub.Retrieve(ParseDict(body, egotools_pb2.RetrieveRequest()))
-    except grpc.aio.AioRpcError as error:
-        return [error.code().name, error.details()]
-    seen = MessageToDict(answer, preserving_proto_field_name=True)
-    return [*(each["id"] for each in seen.get("tools", ())), digest({**seen, "timings_ms": {}, "request_id": ""})]
-
-
-def untimed(text: str) -> str:
-    return re.sub(r'\\?"(timings_ms|timingsMs|request_id|requestId)\\?": ?(\{[^}]*\}|\\?"[^"]*")', "", text)
-
-
-def timeless(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: timeless(each) for key, each in value.items() if key not in UNSTEADY}
-    return [timeless(each) for each in value] if isinstance(value, list) else value
-
-
-def walks(folder: Path) -> Seen:
-    """``egotools plan``: the paper's requests over a person's data, and each tenth request over the company."""
-    requests, seen = ROOT / "planners" / "query" / "requests", Seen()
-    home, tools, index = folder / "home", folder / "personal", folder / "home.sqlite"
-    write_personal_data(home, messages=200, seed=7)
-    invoked(folder, "build", "python:planners.personal.personal_tools", "--out", tools)
-    personal = ("plan", "--domain", "personal", "--json")
-    for row in (each for each in rows(requests / "personal.jsonl") if each["paper"]):
-        journal = folder / f"{row['id']}.jsonl"
-        given = ("--store", tools, "--index", index, "--zone", "America/New_York", "--today", "2026-06-15")
-        data = () if index.exists() else ("--data", home)
-        seen[row["id"]] = invoked(folder, *personal, row["request"], *given, *data, journal=journal, ordered=False)
-        seen[f"{row['id']} replayed"] = invoked(folder, *personal, "--journal", journal, "--replay", ordered=False)
-    with served_company(SHIPPED_CATALOG, folder / "walked") as systems:
-        bases = [part for name, url in systems.items() for part in ("--base-url", f"{name}={url}")]
-        options = ["--store", built(folder / "company"), *"--today 2026-11-20 --domain enterprise --json".split()]
-        for row in rows(requests / "enterprise.jsonl")[::10]:
-            journal = folder / f"{row['id']}.jsonl"
-            seen[row["id"]] = invoked(folder, "plan", row["request"], *options, *bases, journal=journal, ordered=False)
-    return seen
-
-
-def questions(folder: Path) -> Seen:
-    """``egotools ask`` without a model: the shipped questions of the tool graph; one with its journal and its replay."""
-    store, seen, journal = built(folder / "company"), Seen(), folder / "question.jsonl"
-    asked = rows(ROOT / "planners" / "graphseek" / "tasks" / "tool_graph.jsonl")
-    for row in asked:
-        code, answer, _ = invoked(folder, "ask", row["text"], "--store", store, "--json")
-        head, found, rest = answer.partition(" found: ")  # rows that no question orders come in any order
-        seen[f"{row['id']} {row['text'][:80]}"] = [code, head + found + "; ".join(sorted(rest.rstrip(".").split("; ")))]
-    seen["journal"] = invoked(folder, "ask", asked[1]["text"], "--store", store, journal=journal)
-    seen["replayed"] = invoked(folder, "ask", "--journal", journal, "--replay")
-    return seen
-
-
-def prompts(folder: Path) -> Seen:
-    """Each body that a scripted model gets, byte for byte, from ``solve``, ``ask`` and ``plan --parser llm.v1``."""
-    (folder / "sales.csv").write_text("region,amount\nNorth,8\nSouth,8\nWest,8\n", encoding="utf-8")
-    os.environ["OPENAI_API_KEY"] = "k"
-    places, seen = {"store": built(folder / "company"), "out": folder}, Seen()
-    for name, asked in ASKED["prompts"].items():
-        journal = None if name == "plan" else folder / f"{name}.jsonl"
-        script = {step: chain(said, repeat(said[-1])) for step, said in asked["script"].items()}
-        with chat_server(partial(reply_of, script)) as server:
-            given = [part.format(**places) for part in (*asked["given"], "--llm-model", "m", "--llm-url")]
-            seen[name] = invoked(folder, name, *given, server.base_url, journal=journal)
-        bodies = [dict(each) for each in server.requests]
-        # Votes are asked at once, so their order is that of threads: sorted among bodies of one step.
-        firsts = {step: at for at, step in reversed(list(enumerate(map(schema_of, bodies))))}
-        bodies.sort(key=lambda body: (firsts[schema_of(body)], steady(json.dumps(body), folder)))
-        for at, body in enumerate(bodies):
-            texts = [steady(json.dumps(each), folder) for each in body.pop("messages")]
-            first = texts[-1].partition("\\n")[0][:120]
-            seen[f"{name} prompt {at:02}"] = [first, *map(digest, texts), digest(steady(json.dumps(body), folder))]
-        if journal:
-            seen[f"{name} replayed"] = invoked(folder, name, "--journal", journal, "--replay")
-    return seen
-
-
-def reply_of(script: Mapping[str, Iterator[Any]], body: Mapping[str, Any], nth: int) -> Reply:
-    """What the script says next in this step, and its last words again and again."""
-    return Reply(text=json.dumps(next(script.get(schema_of(body), repeat({})))), prompt_tokens=11, completion_tokens=5)
-
-
-def schema_of(body: Mapping[str, Any]) -> str:
-    return str(body["response_format"]["json_schema"]["name"]) if body.get("response_format") else "tool"
-
-
-def demo_lines(folder: Path) -> Seen:
-    """What ``egotools demo`` prints, line by line; parts of a plan end in any order."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
-        demo()
-    lines = re.sub(r"/\S*/python\S*|\S*__main__\S*", "egotools", steady(printed.getvalue(), folder)).splitlines()
-    return {f"{at:02}": line for at, line in enumerate(sorted(lines)) if line.strip()}
-
-
-#: From a folder for what is built to what is seen, by its place; or to the reason why it is not seen here.
-RECORDERS: dict[str, Callable[[Path], Seen | str]] = {"company": company}
-RECORDERS |= {name: partial(open_set, name) for name in SETS}
-RECORDERS |= {"real": real, "commands": commands, "runs": runs, "contract": contract, "names": names}
-RECORDERS |= {"wire": wire, "walks": walks, "questions": questions, "prompts": prompts, "demo": demo_lines}
+#: Name of a recording → what gives what is seen, by its place; or the reason why it is not seen here.
+RECORDERS: dict[str, Callable[[], Any]] = {
+    "company": lambda: answers(built(), json_lines(SHIPPED_REQUESTS), ASKED["ways"]),
+    **{name: partial(measured, name) for name in ASKED["sets"]},
+    "runs": lambda: {line: invoked(line) for line in ASKED["commands"]},
+    "wire": lambda: asyncio.run(wire()),
+    **{each.__name__: each for each in (commands, contract, names, walks, questions, prompts, demo)},
+}
 
 
 def main(what: Literal["record", "compare"], only: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Write recordings, all or only these; or compare, print what differs, was never recorded or cannot be compared, and exit with 1."""
-    if unknown := sorted(set(only or ()) - set(RECORDERS)):
-        raise typer.BadParameter(f"there is no recording {', '.join(unknown)}; there are {', '.join(RECORDERS)}")
-    strange = set() if only or what == "record" else {path.stem for path in FOLDER.glob("*.json")} - RECORDERS.keys()
-    for name in sorted(strange):
-        typer.echo(f"{name}: {name}.json is a recording that nothing compares; delete it, with a line in decisions.md")
-    faults = len(strange)
-    with tempfile.TemporaryDirectory() as folder:
-        for name in only or RECORDERS:
-            seen = RECORDERS[name](Path(folder).resolve())
-            if isinstance(seen, str):
-                typer.echo(f"{name}: left out, not compared: {seen}")
-                faults += what == "compare" and bool(only)
-                continue
-            seen = json.loads(json.dumps(seen))
-            if what == "record":
-                recorded = {"encoder": encoder_of(name), "seen": seen, "sum": digest(seen)}
-                text = json.dumps(recorded, indent=1, sort_keys=True, ensure_ascii=False)
-                (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-                typer.echo(f"{name}: {len(seen)} places recorded")
-            else:
-                found = list(differences(name, seen))
-                told = f"{len(found)} differences" if found else f"{len(seen)} places are equal"
-                typer.echo("\n  ".join([f"{name}: {told}", *found[:20]]))
-                faults += len(found)
-    raise typer.Exit(1 if faults else 0)
+    for name, text in ASKED["files"].items():
+        (OUT / name).write_text(text, encoding="utf-8")
+    vectors = load_encoder(DEFAULT_ENCODER).encode(["find an employee by name"])  # processors differ in the last bits
+    failed = False
+    for name in only or sorted({*RECORDERS, *(path.stem for path in FOLDER.glob("*.json"))}):
+        seen = RECORDERS.get(name, lambda: f"there are {', '.join(RECORDERS)}; a file that none of them writes goes")()
+        if isinstance(seen, str):
+            typer.echo(f"{name}: left out, not compared: {seen}")
+            failed |= bool(only) or name not in RECORDERS
+            continue
+        encoder = "" if name in ("commands", "contract", "names") else digest(vectors.tobytes())
+        recorded = {"encoder": encoder, "seen": seen, "sum": digest(seen)}
+        text = json.dumps(recorded, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        if what == "record":
+            (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
+        found = differences(FOLDER / f"{name}.json", text, encoder)
+        typer.echo("\n  ".join([f"{name}: differs" if found else f"{name}: {len(seen)} places are equal", *found[:40]]))
+        failed |= bool(found)
+    raise typer.Exit(int(failed))
 
 
-def encoder_of(name: str) -> str:
-    """A hash of what the shipped encoder makes of a text, where a recording depends on it: processors differ in the last bits."""
-    vectors = load_encoder(DEFAULT_ENCODER).encode(["find an employee by name"])
-    return "" if name in ("commands", "contract", "names") else digest(vectors.tobytes())
-
-
-def differences(name: str, seen: Seen) -> Iterator[str]:
-    path = FOLDER / f"{name}.json"
+def differences(path: Path, now: str, encoder: str) -> list[str]:
+    """The lines in which a recording differs from what is seen now; or the one reason why they cannot be compared."""
     try:
-        recorded = json.loads(path.read_text(encoding="utf-8"))
-        known, of_encoder, sum_ = recorded["seen"], recorded["encoder"], recorded["sum"]
-    except FileNotFoundError:
-        yield f"{path.name} is missing: record it on the tree before the change"
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        yield f"{path.name} is cut or no recording ({type(error).__name__}): take it from git again"
-    else:
-        if sum_ != digest(known):
-            yield f"{path.name} was cut or changed by hand: its sum is wrong; take it from git again"
-        elif of_encoder != encoder_of(name):
-            yield f"{path.name} was recorded on a machine whose encoder gives other vectors: record both trees on one machine"
-        else:
-            yield from between(known, seen, "")
-
-
-def between(old: Any, new: Any, place: str) -> Iterator[str]:
-    """The differences of two JSON values, each as the path, the old and the new value."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in sorted(old.keys() | new.keys()):
-            yield from between(old.get(key, "not there"), new.get(key, "not there"), f"{place}/{key}")
-    elif old != new:
-        yield f"{place}: {' -> '.join(json.dumps(each, ensure_ascii=False)[:160] for each in (old, new))}"
+        text = path.read_text(encoding="utf-8")
+        known = json.loads(text)
+        if known["sum"] != digest(known["seen"]):
+            raise ValueError("its sum is wrong: it was cut, or changed by hand; take it from git again")
+        if known["encoder"] != encoder:
+            raise ValueError("it is of a machine whose encoder gives other vectors: record both trees on one machine")
+    except (OSError, ValueError, KeyError, TypeError) as error:  # a file that is missing, cut or no recording
+        return [f"{path.name} cannot be compared: {type(error).__name__}: {error}"]
+    return list(difflib.unified_diff(text.splitlines(), now.splitlines(), "recorded", "seen", n=2, lineterm=""))
 
 
 if __name__ == "__main__":

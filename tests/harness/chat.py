@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any
 
 from tests.harness import http_server
@@ -71,6 +72,20 @@ class ChatServer:
             with self._lock:
                 self._now -= 1
         return http_server.Reply(status=reply.status, body=reply.body(), headers=reply.headers)
+
+
+def step_of(request: Body) -> str:
+    """The name of the schema that a request asks for; ``tool`` where it asks for none."""
+    form = request.get("response_format")
+    return str(form["json_schema"]["name"]) if form else "tool"
+
+
+def said_by_step(script: Mapping[str, Sequence[Any]]) -> Callable[[Body, int], Reply]:
+    """A script for :func:`chat_server`: of each step its answers in order, the last again and again; ``{}`` where it has none."""
+    answers = {step: chain(said, repeat(said[-1])) for step, said in script.items()}
+    return lambda request, number: Reply(
+        text=json.dumps(next(answers.get(step_of(request), repeat({})))), prompt_tokens=11, completion_tokens=5
+    )
 
 
 def asked(request: Body) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -49,6 +50,33 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
         return code, printed.out, printed.err
 
     return call
+
+
+def every_command() -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command but the groups: its words, and what Typer makes of it."""
+    import typer
+
+    from services.cli.app import app
+
+    todo: list[tuple[tuple[str, ...], Any]] = [((), typer.main.get_command(app))]
+    for path, command in todo:
+        if hasattr(command, "list_commands"):
+            todo += [((*path, name), command.get_command(None, name)) for name in command.list_commands(None)]
+        else:
+            yield path, command
+
+
+def json_lines(path: Path, *, without: Collection[str] = ()) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines.
+
+    :param without: keys to leave out, at any depth.
+    """
+
+    def kept(found: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in found.items() if key not in without}
+
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line, object_hook=kept) for line in lines if line.strip()]
 
 
 def started(

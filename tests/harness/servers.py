@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import grpc
+from google.protobuf.json_format import MessageToDict, ParseDict
 
 from egotools import AsyncClient
 from egotools.codec import error_from_rpc
-from egotools.v1 import admin_pb2, admin_pb2_grpc
+from egotools.v1 import admin_pb2, admin_pb2_grpc, egotools_pb2, egotools_pb2_grpc
 from services.server.catalogs import catalog_stores
 from services.server.server import Server
 from services.server.settings import CatalogEntry, ServerSettings
@@ -139,6 +140,37 @@ async def client_of(store: Path) -> AsyncIterator[AsyncClient]:
     """As :func:`serving`, and a client of it."""
     async with serving(store) as server, AsyncClient(server.address) as client:
         yield client
+
+
+@asynccontextmanager
+async def all_doors(store: Path) -> AsyncIterator[tuple[Server, Any, Any, Any]]:
+    """A server of what a store publishes: itself, a stub of its gRPC service, an HTTP client of REST, a client of MCP."""
+    import httpx
+    from mcp import Client
+
+    from planners.calls.tool_access import ToolAccess
+    from services.mcp.gateway_server import McpGateway
+    from services.rest.rest_server import RestSettings, serve_rest
+
+    async with (
+        serving(store) as server,
+        AsyncClient(server.address) as client,
+        grpc.aio.insecure_channel(server.address) as channel,
+        serve_rest(server.address, RestSettings(port=0)) as url,
+        httpx.AsyncClient(base_url=url) as rest,
+        Client(McpGateway(client, ToolAccess()).server, mode="legacy") as mcp,
+    ):
+        yield server, egotools_pb2_grpc.ToolRetrievalStub(channel), rest, mcp
+
+
+async def grpc_json(stub: Any, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What the gRPC service answers to the body of a request over REST; ``error`` with code and text where it fails."""
+    filters = {key: {"values": values} for key, values in body.get("filters", {}).items()}
+    try:
+        answer = await stub.Retrieve(ParseDict({**body, "filters": filters}, egotools_pb2.RetrieveRequest()))
+    except grpc.aio.AioRpcError as failure:
+        return {"error": [failure.code().name, failure.details()]}
+    return MessageToDict(answer, preserving_proto_field_name=True)
 
 
 async def admin_call(server: Server, method: str, **fields: Any) -> Any:

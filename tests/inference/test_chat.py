@@ -1,14 +1,26 @@
-"""Chat models: the scripted one, samples, and the cap on tokens and money, alone and among threads."""
+"""Chat models: samples, the caps on tokens and money, retries, and the structured call."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
 from datagen.models import LimitedChat
-from inference import Budget, ChatModel, Message, Sample, ScriptedChat
-from ontology.errors import BudgetExceededError, InvalidArgumentError
+from inference import Budget, ChatModel, Message, RetryPolicy, Sample, ScriptedChat, concurrent_map
+from inference.result_cache import ResultCache
+from inference.retry import parse_retry_after
+from inference.structured_chat import (
+    FailureBudget,
+    SchemaParser,
+    StructuredChat,
+    StructuredRequest,
+    UnusableAnswerError,
+)
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 
 ASK = [Message("user", "list the suppliers")]
 
@@ -65,3 +77,144 @@ def test_negative_limits_are_refused(field: str) -> None:
 def test_money_without_prices_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="price"):
         Budget(max_usd=1.0)
+
+
+# -- retries, and many calls at once -----------------------------------------------------------------------------------
+
+
+def test_back_off_doubles_up_to_the_cap() -> None:
+    policy = RetryPolicy(base_delay_s=1.0, max_delay_s=5.0)
+    for retry, full in enumerate([1.0, 2.0, 4.0, 5.0, 5.0]):
+        delays = [policy.delay_s(retry) for _ in range(50)]
+        assert full / 2 <= min(delays) <= max(delays) <= full
+        assert len(set(delays)) > 1
+    assert policy.delay_s(100_000) <= 5.0
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [(None, None), ("3", 3.0), ("0.5", 0.5), ("-4", 0.0), ("soon", None), ("nan", None), ("", None)],
+)
+def test_retry_after_as_number(header: str | None, seconds: float | None) -> None:
+    assert parse_retry_after(header) == seconds
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_results_come_in_the_order_of_the_items(concurrency: int) -> None:
+    later = Event()
+
+    def function(item: int) -> int:
+        if item == 0 and concurrency > 1:
+            assert later.wait(30)  # the first item ends after the second
+        if item == 1:
+            later.set()
+        return item * item
+
+    pairs = list(concurrent_map(range(20), function, concurrency=concurrency))
+    assert pairs == [(item, item * item) for item in range(20)]
+    assert list(concurrent_map([], function, concurrency=concurrency)) == []
+
+
+def test_a_consumer_that_stops_early_leaves_most_items_untouched() -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(1_000):
+            taken.append(item)
+            yield item
+
+    results = concurrent_map(items(), str, concurrency=2)
+    assert next(results) == (0, "0")
+    results.close()  # type: ignore[attr-defined]
+    assert len(taken) <= 2 * 2 + 1
+
+
+def test_an_error_of_the_function_is_raised_at_its_item() -> None:
+    def function(item: int) -> int:
+        if item == 2:
+            raise ValueError("two")
+        return item
+
+    results = concurrent_map(range(5), function, concurrency=2)
+    assert [next(results), next(results)] == [(0, 0), (1, 1)]
+    with pytest.raises(ValueError, match="two"):
+        next(results)
+
+
+# -- the structured call -----------------------------------------------------------------------------------------------
+
+
+N_SCHEMA: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+REQUEST = StructuredRequest(messages=(Message(role="user", content="n?"),), schema=N_SCHEMA, schema_name="n")
+PARSER = SchemaParser(N_SCHEMA)
+
+
+def _chat(model: ScriptedChat, cache: ResultCache | None = None) -> StructuredChat:
+    return StructuredChat(model, kind="test", repair_prompt=lambda problem: f"Repair: {problem}", cache=cache)
+
+
+@pytest.mark.parametrize("text", ["", "no", '{"n": 1} x', '{"n": "1"}', "[]", '{"n": NaN}', "{}", "[" * 100_000])
+def test_an_answer_outside_the_schema_is_unusable(text: str) -> None:
+    with pytest.raises(UnusableAnswerError):
+        PARSER.parse(text)
+
+
+def test_a_usable_answer_is_cached_and_not_asked_for_again() -> None:
+    model, cache = ScriptedChat(['{"n": 1}']), ResultCache()
+    answers = [_chat(model, cache).call(REQUEST, "key", PARSER.parse) for _ in range(2)]
+    assert [answer.value for answer in answers] == [{"n": 1}] * 2
+    assert answers[0] == answers[1]
+    assert len(model.calls) == 1
+
+
+def test_an_unusable_answer_gets_one_more_attempt_with_its_fault() -> None:
+    model = ScriptedChat(["n is 1", '{"n": 1}'])
+    assert _chat(model).call(REQUEST, "key", PARSER.parse).value == {"n": 1}
+    first, second = model.calls
+    assert len(first) == 1
+    assert [message.role for message in second] == ["user", "assistant", "user"]
+    assert second[1].content == "n is 1" and second[2].content.startswith("Repair: it is not one JSON object")
+
+
+def test_two_unusable_answers_are_a_problem_that_is_not_cached() -> None:
+    model, cache = ScriptedChat(["no", "x" * 5_000, '{"n": 2}']), ResultCache()
+    answer = _chat(model, cache).call(REQUEST, "key", PARSER.parse)
+    assert answer.value is None and answer.failure is None
+    assert "rejected twice" in answer.problem and answer.text == "x" * 4_000
+    assert _chat(model, cache).call(REQUEST, "key", PARSER.parse).value == {"n": 2}
+
+
+def test_a_damaged_cache_entry_is_asked_for_again() -> None:
+    cache = ResultCache()
+    cache.put("test", "key", b"\xff")
+    assert _chat(ScriptedChat(['{"n": 3}']), cache).call(REQUEST, "key", PARSER.parse).value == {"n": 3}
+    assert cache.get("test", "key") == b'{"n": 3}'
+
+
+def test_a_failed_call_is_returned_and_a_used_up_budget_is_raised() -> None:
+    failure = ModelError("unavailable")
+    answer = _chat(ScriptedChat([failure])).call(REQUEST, "key", PARSER.parse)
+    assert answer.failure is failure and answer.value is None
+    with pytest.raises(BudgetExceededError):
+        _chat(ScriptedChat([BudgetExceededError("used up")])).call(REQUEST, "key", PARSER.parse)
+
+
+def test_the_key_depends_on_everything_that_the_answer_depends_on() -> None:
+    others = [
+        StructuredRequest(messages=(Message(role="system", content="n?"),), schema=N_SCHEMA, schema_name="n"),
+        StructuredRequest(messages=REQUEST.messages, schema={}, schema_name="n"),
+        StructuredRequest(messages=REQUEST.messages, schema=N_SCHEMA, schema_name="n", max_tokens=3),
+    ]
+    keys = {request.key("m", "1") for request in (REQUEST, *others)}
+    assert len(keys | {REQUEST.key("other", "1"), REQUEST.key("m", "2")}) == 6
+    again = StructuredRequest(messages=REQUEST.messages, schema=json.loads(json.dumps(N_SCHEMA)), schema_name="n")
+    assert again.key("m", "1") == REQUEST.key("m", "1")
+
+
+def test_the_third_failure_in_a_row_is_raised() -> None:
+    budget, failure = FailureBudget(), ModelError("unavailable")
+    for outcome in (failure, failure, None, failure, failure):
+        budget.record(outcome)
+    with pytest.raises(ModelError) as caught:
+        budget.record(failure)
+    assert caught.value is failure

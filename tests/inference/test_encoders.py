@@ -1,17 +1,22 @@
-"""What every encoder keeps to, run over each of them."""
+"""What every encoder keeps to, run over each of them; the embedded ones; recent vectors."""
 
+import gc
 import hashlib
-from collections.abc import Callable
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from inference import Encoder, HashingEncoder, MiniLmEncoder, RetryPolicy, load_encoder
+from inference import Encoder, Floats2d, HashingEncoder, MiniLmEncoder, RetryPolicy, load_encoder
 from inference.encoder import SentenceTransformersEncoder
-from inference.encoder_wrappers import with_recent_vectors
-from inference.minilm import encode_clauses
+from inference.encoder_wrappers import RecentVectors, with_recent_vectors
+from inference.minilm import WEIGHTS, SpanEncoder, encode_clauses
 from inference.openai_client import OpenAIEncoder
+from ontology.errors import ModelError
 from tests.harness.http_server import Arrived, Reply, as_json
 from tests.inference.conftest import Serve
 
@@ -115,3 +120,137 @@ def test_sentence_transformers_that_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ModelError, match="cannot be loaded"):
         SentenceTransformersEncoder(str(tmp_path))
+
+
+# -- the embedded encoder ----------------------------------------------------------------------------------------------
+
+
+TUNED = WEIGHTS.parent / "egotools-minilm-int8"
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLmEncoder:
+    return MiniLmEncoder()
+
+
+@pytest.mark.parametrize("folder", [WEIGHTS, TUNED], ids=["base", "tuned"])
+def test_graph_and_tokenizer_no_more_and_no_less_are_those_of_the_card(folder: Path) -> None:
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    assert set(card["files"]) == {"model.onnx", "tokenizer.json"}
+    for name, entry in card["files"].items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == entry["sha256"]
+    if folder == WEIGHTS:
+        assert card["licence"] == "Apache-2.0"
+        assert card["source"]["sha256"] == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_any_number_of_workers_gives_the_same_bytes(minilm: MiniLmEncoder, workers: int) -> None:
+    texts = [
+        f"tool {number}: lists the {'very ' * (number % 7)}late orders of plant {number * 37}" for number in range(40)
+    ]
+    expected = minilm.encode(texts)
+    assert MiniLmEncoder(workers=workers).encode(texts).tobytes() == expected.tobytes()
+
+
+def test_a_text_is_cut_at_the_token_limit(minilm: MiniLmEncoder) -> None:
+    words = ["order"] * 254
+    shorter, whole, longer = minilm.encode([" ".join(each) for each in (words[1:], words, [*words, "weather"])])
+    assert shorter.tobytes() != whole.tobytes() == longer.tobytes()
+
+
+def test_of_ten_megabytes_the_beginning_is_encoded(minilm: MiniLmEncoder) -> None:
+    assert minilm.encode(["word " * 2_000_000]).tobytes() == minilm.encode(["word " * 500]).tobytes()
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_altered_weights_are_refused_by_name(tmp_path: Path, name: str) -> None:
+    folder = Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / name).write_bytes(content)
+    with pytest.raises(ModelError, match="SHA-256 of the file is not") as caught:
+        MiniLmEncoder(folder)
+    assert caught.value.subject == str(folder / name)
+    assert caught.value.remedy
+
+
+KNOWN = {
+    ("Create a purchase order", "Creates a new purchase requisition"): (0.6717, 0.6624),
+    ("Show me all pending invoices", "List of unpaid supplier bills"): (0.3982, 0.3977),
+    ("Book a flight to Rome", "Delete a user account"): (0.0302, 0.0169),
+    ("get_employee_by_id", "Returns the employee with this personnel number"): (0.5896, 0.6322),
+    ("采购订单", "订单"): (0.8849, 0.8937),
+}
+"""Cosines that the fp32 models give for these pairs, the base's and the tuned one's, measured once when the weights were exported."""
+
+
+def test_close_to_the_unquantised_models_on_known_vectors() -> None:
+    for place, folder in enumerate((WEIGHTS, TUNED)):
+        model = MiniLmEncoder(folder)
+        for pair, expected in KNOWN.items():
+            left, right = model.encode(pair)
+            assert float(np.dot(left, right)) == pytest.approx(expected[place], abs=0.02), pair
+
+
+# -- recent vectors ----------------------------------------------------------------------------------------------------
+
+
+class Counting(HashingEncoder):
+    """Counts the texts that it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        self.asked.extend(texts)
+        return super().encode(texts)
+
+
+def test_a_text_that_was_asked_is_not_encoded_again() -> None:
+    encoder = Counting()
+    recent = with_recent_vectors(encoder)
+    first, second = recent.encode(["order paper"]), recent.encode(["order paper"])
+    assert encoder.asked == ["order paper"]
+    assert np.array_equal(first, second)
+    assert np.array_equal(first, HashingEncoder().encode(["order paper"]))
+
+
+def test_a_request_and_its_clauses_keep_their_bits() -> None:
+    encoder = MiniLmEncoder()
+    recent = with_recent_vectors(encoder)
+    assert isinstance(recent, SpanEncoder)
+    text, clauses = "order paper and pay the invoice", ["order paper", "pay the invoice"]
+    expected = encode_clauses(encoder, text, clauses)
+    for _ in range(2):
+        assert np.array_equal(encode_clauses(recent, text, clauses), expected)
+    assert np.array_equal(recent.encode([text]), expected[:1])
+
+
+def test_it_is_bounded_and_drops_what_was_not_used_for_longest() -> None:
+    encoder = Counting()
+    recent = with_recent_vectors(encoder, max_rows=3)
+    assert isinstance(recent, RecentVectors)
+    for text in ("one", "two", "three", "one", "four", "one", "two"):
+        recent.encode([text])
+    assert encoder.asked == ["one", "two", "three", "four", "two"]
+    recent.encode([f"word{number}" for number in range(10)])  # more than it may keep
+    assert recent.rows <= 3
+
+
+def test_no_text_stays_in_it() -> None:
+    recent = with_recent_vectors(HashingEncoder())
+    recent.encode(["the salary of Ada is 7,000"])
+    kept = [name for name in gc.get_referents(recent.__dict__) if isinstance(name, dict)]
+    assert kept and not any("salary" in repr(each) for each in kept)
+
+
+def test_many_threads_get_the_right_vectors() -> None:
+    recent = with_recent_vectors(HashingEncoder(), max_rows=5)
+    texts = [f"request {number}" for number in range(12)]
+    expected = {text: HashingEncoder().encode([text]) for text in texts}
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda text: np.array_equal(recent.encode([text]), expected[text]), texts * 40))
+    assert all(found)
+    assert isinstance(recent, RecentVectors) and recent.rows <= 5

@@ -1,8 +1,9 @@
 """A small catalogue, its graph and its snapshot, made once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -14,6 +15,7 @@ from ingest.linking.edges import DerivedEdge, derive_links
 from ingest.linking.shape_uses import shape_uses
 from ontology import Ontology, Parameter, Tool, Triple, load_ontology
 from retrieval.engine import Engine
+from retrieval.query.request import Request
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
@@ -139,6 +141,28 @@ def snapshot(store: Path) -> Snapshot:
 @pytest.fixture(scope="session")
 def engine(snapshot: Snapshot) -> Engine:
     return Engine(snapshot, HashingEncoder())
+
+
+EngineOf: TypeAlias = Callable[..., Engine]
+"""From tools, and edges between them in place of those that are derived of them, to an engine."""
+
+
+@pytest.fixture(scope="session")
+def engine_of(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> EngineOf:
+    """Publishes a catalogue in a store of its own."""
+
+    def made(tools: Sequence[Tool], derived: Sequence[DerivedEdge] | None = None) -> Engine:
+        store = tmp_path_factory.mktemp("made")
+        published(store, content_of(tools, ontology, derived))
+        return Engine(open_snapshot(store), HashingEncoder())
+
+    return made
+
+
+def lines_of(engine: Engine, query: str, **others: object) -> dict[str, str]:
+    """Tool → the line that explains it in an answer."""
+    request = Request(query=query, explain=False, explanation=True, **{"k": 8, **others})  # type: ignore[arg-type]
+    return {tool.id: tool.explanation for tool in engine.retriever().retrieve(request).tools}
 
 
 @pytest.fixture(scope="session")

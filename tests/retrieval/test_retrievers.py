@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import InvalidArgumentError, ModelError
-from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.engine import Engine, open_engine
 from retrieval.index.bm25 import name_key, ngrams
@@ -20,10 +19,10 @@ from retrieval.presets import make_presets
 from retrieval.query.query import decompose
 from retrieval.query.request import MAX_K, Request
 from retrieval.snapshot.graph_views import snapshot_graph
-from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.harness.graphs import as_networkx
-from tests.retrieval.conftest import content_of, published
+from tests.retrieval.conftest import EngineOf
 
 PRESETS = (
     "default",
@@ -87,16 +86,16 @@ def test_reasons_name_what_other_returned_tools_supply(engine: Engine) -> None:
     assert supplied["amount"].supplier == "", "what nobody supplies is named too"
 
 
-def test_a_context_parameter_is_bound_to_no_tool(tmp_path: Path, ontology: Ontology, content: SnapshotContent) -> None:
+def test_a_context_parameter_is_bound_to_no_tool(engine_of: EngineOf, content: SnapshotContent) -> None:
     tools = [
         replace(tool, metadata={**tool.metadata, CONTEXT_PARAMETERS: ["employee_id"]})
         if tool.id == "hr/give_spot_award"
         else tool
         for tool in content.tools
     ]
-    published(tmp_path, content_of(tools, ontology))
-    engine = Engine(open_snapshot(tmp_path), HashingEncoder())
-    response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
+    response = (
+        engine_of(tools).retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
+    )
     award = next(tool for tool in response.tools if tool.id == "hr/give_spot_award")
     bound = {binding.parameter: binding for binding in award.reasons.bindings}
     assert (bound["employee_id"].kind, bound["employee_id"].supplier) == ("context", "")

@@ -11,10 +11,8 @@ from datagen.paths.outputs import OutputRules
 from datagen.paths.sampler import FoundPaths, find_paths
 from datagen.paths.sequence import SequenceRules, state_check
 from datagen.requests import CLASSES, MAX_TOOLS, PathEdge, ToolLinks, ToolPath
-from ingest.sources import read_catalog
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
-from tests.conftest import ROOT
 from tests.datagen.catalogues import catalogue_of, tool
 
 STEPPED = ("explicit-multi-step", "implicit-multi-step", "conditional-multi-step")
@@ -25,11 +23,6 @@ def _found(catalogue: ProfiledCatalogue, count: int, *, seed: int = 0) -> tuple[
     rp = build_rp_graph(catalogue, OutputRules(catalogue).find())
     sequence = SequenceRules(catalogue, rp)
     return rp, find_paths(catalogue, rp, sequence, wanted=dict.fromkeys(CLASSES, count), seed=seed)
-
-
-@pytest.fixture(scope="module")
-def shipped() -> ProfiledCatalogue:
-    return catalogue_of(read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,8 @@ from egotools import (
 )
 from egotools.integrations.tool_source import AnyTool
 from egotools.values import Tool
-from tests.egotools.integrations.conftest import SECRET, World
+from tests.egotools.integrations.conftest import SECRET, World, publish
+from tests.harness.waiting import wait_until
 
 
 class _OfAws:
@@ -128,3 +129,30 @@ def test_an_answer_is_bounded_and_fenced(world: World) -> None:
     assert len(content) == 10 and cut.startswith("Only the first 10 bytes are shown;")
     assert closed == opened.replace("begin", "end")
     assert opened not in source.call("shop__findCustomer", {"name": "Acme"})
+
+
+@pytest.fixture
+def swapped(world: World) -> Any:
+    """Publish without some paths, and wait until the server serves that; all of them are back afterwards."""
+
+    def swap(*without: str) -> None:
+        before = world.client.catalog().snapshot_id
+        publish(world.store, *without)
+        wait_until(lambda: world.client.catalog().snapshot_id != before)
+
+    yield swap
+    swap()
+
+
+async def test_a_tool_that_is_gone_is_not_called_and_forgotten(world: World, swapped: Any) -> None:
+    called, searched = world.source(), world.source()
+    called.search("find a customer by name")
+    searched.search("find a customer by name")
+    assert "shop__findCustomer" in called.tools
+    swapped("/customers")
+    with pytest.raises(NotFoundError, match="no longer has this tool"):
+        await called.acall("shop__findCustomer", {"name": "Acme"})
+    assert "shop__findCustomer" not in called.tools
+    searched.search("list the orders of a customer")
+    assert "shop__findCustomer" not in searched.tools and "shop__listOrders" in searched.tools
+    assert world.api.arrived == []

@@ -16,8 +16,8 @@ from retrieval.snapshot.history import collect, history, rollback
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from tests.harness.faults import acting_at, die, failing, killed_at
 from tests.retrieval.conftest import published
+from tests.retrieval.snapshot.faults import acting_at, die, failing, killed_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from inference import HashingEncoder
 from retrieval.engine import open_engine
 from retrieval.query.request import Request
 from retrieval.snapshot.publish import published_id
-from tests.eval.planted_sessions import TASKS, build_store, gold, rows, text, written
+from tests.eval.planted import written
+from tests.eval.planted_sessions import TASKS, build_store, gold, rows, text
 from tests.harness.commands import Run
 
 pytestmark = pytest.mark.slow
@@ -52,7 +53,7 @@ def test_a_log_makes_a_better_snapshot_and_forget_the_old_one(store: Path, tmp_p
         {"key": str(number), "used": row["tools"], **{name: row[name] for name in ("time", "reporter", "query")}}
         for number, row in enumerate(rows(400))
     ]
-    log = written(tmp_path / "log.jsonl", lines)
+    log = written(tmp_path / "log.jsonl", *lines)
     before, first = responses(store), published_id(store)
     code, out, _ = run("learn", "--store", store, "--outcomes", log, "--json")
     report = json.loads(out)

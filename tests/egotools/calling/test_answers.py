@@ -1,4 +1,4 @@
-"""A credential that an answer repeats is taken out, however it is written."""
+"""What a tool answers can be sent on: as JSON, and without a credential that it repeats, however it is written."""
 
 import base64
 import json
@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from egotools.calling.invoker import KnownSecrets, ToolAnswer
+from egotools.calling.invoker import KnownSecrets, ToolAnswer, of_http, of_mcp
 
 KEY, TOKEN, PASSWORD = "s3cr3t+/= key", "abcdefghij12345", 'pa"ss/wörd9'
 SECRETS = KnownSecrets([KEY, f"Bearer {TOKEN}", ("jan", PASSWORD), "short"])
@@ -58,3 +58,22 @@ def test_other_texts_stay() -> None:
     assert cleaned("short 100% abcdefghij1234 \\u0061") == "short 100% abcdefghij1234 \\u0061"
     assert KnownSecrets([]).without(ToolAnswer(ok=True, status="x", body="y")).body == "y"
     assert TOKEN not in repr(SECRETS)
+
+
+STRANGE_JSON = b'{"a": [NaN, Infinity, -Infinity, 1e999, 1.5], "b": "x\\ud800y", "\\udfff": 1}'
+PLAIN_JSON = {"a": [None, None, None, None, 1.5], "b": "x?y", "?": 1}
+
+
+def _answer(body: object) -> ToolAnswer:
+    return ToolAnswer(ok=True, status="200", media_type="application/json", body=body, size=1)
+
+
+def test_numbers_and_texts_that_json_does_not_have() -> None:
+    given = json.loads(STRANGE_JSON)
+    for answer in (
+        of_http(_answer(STRANGE_JSON)),
+        of_mcp(_answer({"structuredContent": given})),
+        of_mcp(_answer({"content": [{"type": "text", "text": STRANGE_JSON.decode()}]})),
+    ):
+        assert answer.body == PLAIN_JSON
+        json.dumps(answer.body, allow_nan=False, ensure_ascii=False).encode()

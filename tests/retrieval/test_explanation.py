@@ -1,0 +1,241 @@
+"""The line of each returned tool: what it says, that it is true, and that it never has more than 25 words."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingest.linking.edges import DerivedEdge
+from ontology import Parameter, Tool
+from ontology.tool import CONTEXT_PARAMETERS
+from retrieval.engine import Engine
+from retrieval.explain.explanation import MAX_WORDS
+from retrieval.query.request import Request
+from tests.retrieval.conftest import EngineOf, lines_of
+
+LONG = "a very long name of forty words " * 12
+
+
+def _odd_tools() -> list[Tool]:
+    """Tools with names, inputs and descriptions that documents should not have."""
+    names = [
+        "list of \n many  words in one name",
+        "x" * 400,
+        "删除订单",
+        "delete🎉order",
+        "a",
+        LONG.strip(),
+        "get_id",
+        "ALL CAPS",
+    ]
+    inputs = [
+        "order id of the customer",
+        "a.b[].c d e",
+        "заказ_id",
+        LONG.strip(),
+        "id",
+        "x" * 300,
+        "order_id",
+        "Query  string",
+    ]
+    return [
+        Tool(
+            id=f"odd{number % 2}/{name}",
+            name=name,
+            description="" if number % 2 else f"{name}. {LONG}",
+            parameters=tuple(
+                Parameter(name=each, required=place != number, enum=("open", "two words") if place == 1 else ())
+                for place, each in enumerate(inputs[: number + 1])
+            ),
+            returns=tuple(Parameter(name=f"items[].{each}") for each in inputs[number:]),
+            metadata={"namespace": f"odd{number % 2}"},
+        )
+        for number, name in enumerate(names)
+    ]
+
+
+@pytest.fixture(scope="module")
+def odd(engine_of: EngineOf) -> Engine:
+    return engine_of(_odd_tools())
+
+
+_PIECES = st.sampled_from(
+    [
+        "delete order",
+        "ORD-10482",
+        "customer 4500118277",
+        "'two words'",
+        "删除订单",
+        "get rid of",
+        LONG,
+        "a@b.co",
+        "\n",
+        "—",
+        "заказ",
+        "x" * 90,
+    ]
+)
+_TEXTS = st.lists(st.one_of(_PIECES, st.text(max_size=30)), min_size=1, max_size=8).map(" ".join)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=_TEXTS.filter(
+        lambda text: any(map(str.isalnum, text)) and not any("\ud800" <= one <= "\udfff" for one in text)
+    ),
+    done=st.sets(st.integers(0, 7), max_size=3),
+    have=st.dictionaries(
+        st.sampled_from(["order", "id", "order id of the customer", "query string"]),
+        st.text("ab \n", max_size=90),
+        max_size=3,
+    ),
+)
+def test_a_line_never_has_more_than_25_words(odd: Engine, text: str, done: set[int], have: dict[str, str]) -> None:
+    ids = [odd.snapshot.tool_id(number) for number in sorted(done)]
+    request = Request(query=text, k=20, explain=False, explanation=True, done=ids, have=have)
+    for tool in odd.retriever().retrieve(request).tools:
+        assert 1 <= len(tool.explanation.split()) <= MAX_WORDS
+        assert tool.explanation == " ".join(tool.explanation.split())
+        assert len(tool.explanation) <= 1_000
+
+
+AWARD, ORDER = "hr/give_spot_award", "procurement/create_purchase_order"
+
+
+def test_it_says_which_other_inputs_the_tool_takes(engine: Engine) -> None:
+    assert "takes supplier_id, amount" in lines_of(engine, "create a purchase order with the supplier Acme")[ORDER]
+
+
+def test_a_value_beside_its_noun_fills_the_input_and_needs_no_supplier(engine: Engine) -> None:
+    line = lines_of(engine, "give employee 48812 a spot award")[AWARD]
+    assert "employee_id is 48812" in line and "first for employee_id" not in line
+
+
+def test_what_the_caller_has_is_neither_open_nor_looked_up(engine: Engine) -> None:
+    asked = "create a purchase order with the supplier Acme"
+    assert "supplier_id" in lines_of(engine, asked)[ORDER]
+    assert "supplier_id is S-17" in lines_of(engine, asked, have={"supplier": "S-17"})[ORDER]
+    assert "supplier_id" not in lines_of(engine, asked, have={"supplierId": ""})[ORDER]
+
+
+# -- what must be called first -----------------------------------------------------------------------------------------
+
+
+def _shop_tool(name: str, inputs: tuple[str, ...], outputs: tuple[str, ...], description: str = "") -> Tool:
+    return Tool(
+        id=f"shop/{name}",
+        name=name,
+        description=description or name.replace("_", " "),
+        parameters=tuple(Parameter(name=each, required=True) for each in inputs),
+        returns=tuple(Parameter(name=each) for each in outputs),
+        metadata={"namespace": "shop"},
+    )
+
+
+SHOP_TOOLS = (
+    _shop_tool("refund_payment", ("payment_ref",), ("refund_ref",)),
+    _shop_tool("list_payments", (), ("payments[].ref",)),
+    _shop_tool("make_payment", (), ("ref",)),
+    _shop_tool("create_report", ("report_name",), ()),
+    _shop_tool("list_reports", (), ("reports[].name",)),
+)
+
+
+def _shop(engine_of: EngineOf, edges: Mapping[tuple[str, str, str, str], float]) -> Engine:
+    """A catalogue with these edges (supplier, output, consumer, input) → confidence, and no others between tools."""
+    derived = [
+        DerivedEdge(
+            source=f"shop/{supplier}",
+            predicate="supplies",
+            target=f"shop/{consumer}",
+            parameter=parameter,
+            output=output,
+            entity="payment",
+            confidence=confidence,
+        )
+        for (supplier, output, consumer, parameter), confidence in edges.items()
+    ]
+    return engine_of(SHOP_TOOLS, derived)
+
+
+LIST = ("list_payments", "payments[].ref", "refund_payment", "payment_ref")
+MAKE = ("make_payment", "ref", "refund_payment", "payment_ref")
+CLAIM = "call shop/list_payments first for payment_ref"
+
+
+@pytest.mark.parametrize(("confidence", "claimed"), [(0.95, True), (0.85, False)])
+def test_only_of_an_edge_that_is_likely_true(engine_of: EngineOf, confidence: float, claimed: bool) -> None:
+    engine = _shop(engine_of, {LIST: confidence})
+    assert (CLAIM in lines_of(engine, "refund the payment")["shop/refund_payment"]) == claimed
+
+
+def test_a_tool_that_makes_the_object_is_not_named(engine_of: EngineOf) -> None:
+    engine = _shop(engine_of, {MAKE: 0.97})
+    assert "make_payment first" not in lines_of(engine, "make payment and refund")["shop/refund_payment"]
+
+
+def test_an_executed_supplier_is_used_and_not_called_again(engine_of: EngineOf) -> None:
+    engine = _shop(engine_of, {LIST: 0.97})
+    line = lines_of(engine, "refund the payment", done=("shop/list_payments",))["shop/refund_payment"]
+    assert "use the result of shop/list_payments for payment_ref" in line and "first" not in line
+
+
+@pytest.mark.parametrize(("confidence", "said"), [(0.97, "gives"), (0.7, "can give")])
+def test_a_supporting_tool_says_what_it_gives_to_which_tool(engine_of: EngineOf, confidence: float, said: str) -> None:
+    engine = _shop(engine_of, {LIST: confidence})
+    line = lines_of(engine, "refund the payment")["shop/list_payments"]
+    assert f"{said} payment_ref to shop/refund_payment" in line
+
+
+# -- lines that misled a reader of real catalogues ---------------------------------------------------------------------
+
+
+INPUTS = {"pull_number": "integer", "issue_number": "integer"}
+
+
+def _github_tool(name: str, description: str, *inputs: str, context: tuple[str, ...] = ()) -> Tool:
+    return Tool(
+        id=f"github/{name}",
+        name=name,
+        description=description,
+        parameters=tuple(Parameter(name=each, type=INPUTS.get(each, "string"), required=True) for each in inputs),
+        metadata={"namespace": "github", **({CONTEXT_PARAMETERS: list(context)} if context else {})},
+    )
+
+
+@pytest.fixture(scope="module")
+def github(engine_of: EngineOf) -> Engine:
+    tools = [
+        _github_tool("merge_pull_request", "Merge a pull request.", "owner", "repo", "pull_number", context=("owner",)),
+        _github_tool("list_issues", "List the issues of a repository.", "owner", "repo"),
+        _github_tool("close_issue", "Close an issue.", "owner", "repo", "issue_number"),
+        _github_tool("search_people", "Search for people by their name or career.", "query"),
+        _github_tool("clone_repository", "Clone a repository.", "repo"),
+        _github_tool("delete_pod", "Delete a pod.", "name", "namespace"),
+        _github_tool("add_to_playlist", "Add a song to a playlist.", "playlist_id"),
+        _github_tool("give_award", "Give an award to an employee at a level of his career.", "award_id"),
+    ]
+    return engine_of(tools)
+
+
+@pytest.mark.parametrize(
+    ("query", "tool", "said", "unsaid"),
+    [
+        # A value beside its noun is not taken from elsewhere; whatever else a tool takes is said, also where words give it.
+        ("merge pull request 4217", "merge_pull_request", "pull_number is 4217", "takes pull_number"),
+        ("merge PR 42 of acme/webshop", "merge_pull_request", "repo is acme/webshop; takes pull_number, owner", ""),
+        ("search people like Jan", "search_people", "takes query", ""),
+        ("add song 4iV5W9uYEdYUVa79 to playlist 37i9dQZF1DXcBWIG", "add_to_playlist", "playlist_id is 37i9dQZF", ""),
+        ("clone acme/webshop", "clone_repository", "repo is acme/webshop", "takes"),
+        # An input that names the surroundings is taken too.
+        ("merge a pull request", "merge_pull_request", "takes repo, pull_number, owner", ""),
+        # What is quoted as matching matches.
+        ("give him the award that fits his career", "give_award", 'matches "', "that fits"),
+        ("list for our Spring Supplier the issues", "list_issues", "", "for our"),
+    ],
+)
+def test_a_line_says_what_is_so(github: Engine, query: str, tool: str, said: str, unsaid: str) -> None:
+    line = lines_of(github, query)[f"github/{tool}"]
+    assert said in line
+    assert not unsaid or unsaid not in line

@@ -220,7 +220,7 @@ def make_report(
     )
 
 
-def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build: GraphBuild) -> OverlayReport | None:
+def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays) -> OverlayReport | None:
     """Return what overlay files did; None without any."""
     if not overlays:
         return None
@@ -228,7 +228,7 @@ def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build:
         files=tuple((overlay.name, overlay.sha256) for overlay in overlays),
         hidden=applied.hidden,
         changes=applied.changes,
-        warnings=(*applied.warnings, *build.warnings),
+        warnings=applied.warnings,
     )
 
 

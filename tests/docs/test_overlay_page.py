@@ -24,6 +24,3 @@ def test_the_example_takes_effect(tmp_path: Path) -> None:
     snapshot = open_snapshot(tmp_path / "store")
     tool = snapshot.tool(snapshot.tool_number("procurement/getSupplierScorecard"))
     assert tool.title == "Supplier performance"
-    node = snapshot.find_node("business_object:supplier")
-    assert node is not None
-    assert "vendor" in dict(snapshot.nodes[node].aliases)

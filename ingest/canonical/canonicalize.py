@@ -31,14 +31,12 @@ class Canonicalization:
     :param surface_forms: map from node key (``type:name``) to ``(form, count)``, most frequent first; sorted by key.
     :param rejected: triples that merging made a ``self-loop``.
     :param abbreviations: map to expansion in the whole catalogue; requests must be parsed with the same map.
-    :param warnings: declared abbreviations that are not used, one sentence each.
     """
 
     triples: TripleTable
     surface_forms: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     rejected: tuple[RejectedTriple, ...] = ()
     abbreviations: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
 
 _Node: TypeAlias = tuple[str, str]
@@ -53,7 +51,7 @@ def canonicalize(triples: Iterable[Triple], tools: Sequence[Tool], ontology: Ont
     :param tools: the tools of the catalogue; their documents may declare abbreviations.
     """
     raw = TripleTable.of(triples)
-    expansions, warnings = _read_abbreviations(tools, ontology)
+    expansions = _read_abbreviations(tools, ontology)
     columns, texts = raw.columns.copy(), raw.texts
     ends_2N = columns[[HEAD, TAIL]]
     counts = np.bincount(ends_2N.ravel(), minlength=len(raw.ends)).tolist()
@@ -102,7 +100,6 @@ def canonicalize(triples: Iterable[Triple], tools: Sequence[Tool], ontology: Ont
         },
         rejected=tuple(rejected.values()),
         abbreviations=expansions,
-        warnings=tuple(warnings),
     )
 
 
@@ -157,36 +154,25 @@ _SMALL = word_list("canonical", "abbreviation_small_words")
 _MAX_CHARS = 20_000
 
 
-def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> tuple[dict[str, str], list[str]]:
-    """Return the expansions of lower-case abbreviations, and a warning for each of a document that is not used. One is
-    used when nobody means something else by it: another document, the ontology, or descriptions, as an ordinary word.
-    """
-    meanings: dict[str, dict[str, str]] = defaultdict(dict)
-    # With the first tool of each: the tools of a document repeat the descriptions of their fields.
-    texts: dict[str, str] = {}
+def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> dict[str, str]:
+    """Return the expansions of lower-case abbreviations. One that a document declares is used when nobody means something
+    else by it: another document, the ontology, or descriptions, as an ordinary word."""
+    meanings: dict[str, set[str]] = defaultdict(set)
+    texts: set[str] = set()  # each once: the tools of a document repeat the descriptions of their fields
     for tool in tools:
         described = (parameter.description for parameter in (*tool.parameters, *tool.returns))
-        for text in (tool.description, *described):
-            texts.setdefault(text[:_MAX_CHARS], tool.id)
-    for text, tool_id in texts.items():
+        texts.update(text[:_MAX_CHARS] for text in (tool.description, *described))
+    for text in texts:
         for short, meaning in _declared(text):
-            meanings[short].setdefault(meaning, tool_id)
+            meanings[short].add(meaning)
     known = dict(ontology.abbreviations)
     wanted = meanings.keys() - known.keys()
     # A word is ordinary that stands in lower case in some description.
     ordinary = {word for text in texts for word in _LOWER_WORD.findall(text) if word in wanted} if wanted else set()
-    warnings: list[str] = []
-    for short, found in sorted(meanings.items()):
-        other = "documents differ" if len(found) > 1 else "it is also an ordinary word" if short in ordinary else ""
-        if short in known:
-            same = found.keys() == {canonical_name(known[short])}
-            other = "" if same else f"the ontology's list says {known[short]!r}"
-        elif not other:
-            (known[short],) = found
-        if other:
-            declarations = "; ".join(f"{meaning!r} in {by}" for meaning, by in sorted(found.items()))
-            warnings.append(f"the abbreviation {short!r} is declared as {declarations}: this is not used, {other}")
-    return known, warnings
+    for short in sorted(wanted - ordinary):
+        if len(meanings[short]) == 1:
+            (known[short],) = meanings[short]
+    return known
 
 
 def _declared(text: str) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from ingest.linking.values import NO_LINKS, DeclaredLinks
 from ingest.overlay.overlay_file import NamespaceRules, Overlay, ParameterRule, Requirement, ToolRule
 from ingest.sources.sanitize import sanitize_tool
 from ontology.json_values import as_dict
-from ontology.tool import CONTEXT_PARAMETERS, Dependency, Parameter, Tool
+from ontology.tool import CONTEXT_PARAMETERS, Dependency, Parameter, Tool, without_dependencies
 from ontology.yaml_file import Located
 
 # Reason of a declared dependency; its line is in the graph only, so that lines that move change no tool
@@ -130,12 +130,6 @@ class _Applied:
         kept = {id_: tool for id_, tool in self._tools.items() if id_ not in self._hidden}
         left_out = {name for id_ in self._hidden for name in (id_, self._tools[id_].name)}
         left_out -= {name for tool in kept.values() for name in (tool.id, tool.name)}
-        tools = tuple(
-            replace(tool, depends_on=tuple(one for one in tool.depends_on if one.tool not in left_out))
-            if any(one.tool in left_out for one in tool.depends_on)
-            else tool
-            for tool in kept.values()
-        )
 
         def inputs(is_context: bool) -> dict[str, frozenset[str]]:
             found = ((id_, names) for id_, names in self._context.items() if id_ in kept)
@@ -151,7 +145,7 @@ class _Applied:
         counts = Counter(kind for fields in origins.values() for kind in {name.partition(".")[0] for name in fields})
         counts["depends_on"] = len({tool for tool, _ in dependencies})
         return AppliedOverlays(
-            tools=tools,
+            tools=without_dependencies(kept.values(), left_out),
             declarations=declarations,
             hidden=tuple(sorted(self._hidden)),
             changes={kind: count for kind, count in sorted(counts.items()) if count},

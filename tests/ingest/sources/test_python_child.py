@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.python.child import read_module
 from ontology.errors import DocumentError
+from tests.harness.waiting import wait_until
 
 GOOD = '"""Good."""\nimport sys\nprint("noise" * 1000)\nsys.stderr.write("more noise")\ndef find(name: str) -> str:\n    """Find a thing."""\n'
 BAD = {
@@ -56,11 +56,7 @@ def test_a_module_that_hangs_is_killed_with_what_it_started(modules: Path) -> No
     with pytest.raises(DocumentError, match=r"not read within 15 s"):
         list(read_module("python:starts_for_child_test", timeout_s=15))
     pid = int((modules / "pid").read_text())
-    for _ in range(100):
-        if not _runs(pid):
-            break
-        time.sleep(0.05)
-    assert not _runs(pid)
+    wait_until(lambda: not _runs(pid))
 
 
 def _runs(pid: int) -> bool:

@@ -446,20 +446,6 @@ def body(schema: dict[str, Any], media_type: str = "application/json") -> dict[s
     return {"requestBody": {"required": True, "content": {media_type: {"schema": schema}}}}
 
 
-def test_null_alternatives_lists_and_maps_are_kept(tmp_path: Path) -> None:
-    fields = {
-        "tags": {"type": "array", "items": {"type": "string"}},
-        "labels": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "until": {"type": "string", "format": "date", "nullable": True},
-        "who": {"oneOf": [{"type": "string"}, {"type": "object", "properties": {"id": {"type": "integer"}}}]},
-    }
-    operation = {"operationId": "x", **body({"properties": fields})}
-    tools, _ = read(tmp_path / "api.json", {"openapi": "3.0.0", "paths": {"/x": {"post": operation}}})
-    kept = (tools["x"].input_schema or {})["properties"]
-    assert kept["tags"] == fields["tags"] and kept["labels"] == fields["labels"] and kept["who"] == fields["who"]
-    assert kept["until"] == {"type": ["string", "null"], "format": "date"}
-
-
 def test_media_types_and_security_with_scopes(tmp_path: Path) -> None:
     form = {
         "operationId": "form",

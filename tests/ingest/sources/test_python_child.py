@@ -66,17 +66,17 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_the_variables_of_a_source_reach_its_module_and_the_path_of_modules_is_one(tmp_path: Path) -> None:
+def test_the_variables_of_a_source_reach_its_module_and_no_text_and_the_path_of_modules_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "own" / "ingest").mkdir(parents=True)
     (tmp_path / "own" / "ingest" / "__init__.py").write_text("raise SystemExit", encoding="utf-8")
-    code = 'import os\ndef find(name: str = os.environ["KIND"]):\n    """Find."""\n'
+    code = "import os\ndef find(name: str): ...\nfind.__doc__ = 'Find with ' + os.environ['KEY'] + '.'\n"
     (tmp_path / "own" / "of_the_source.py").write_text(code, encoding="utf-8")
-    source = {
-        "name": "a",
-        "location": "python:of_the_source",
-        "env": {"PYTHONPATH": f"{tmp_path / 'own'}", "KIND": "x"},
-    }
+    monkeypatch.setenv("OUR_KEY", "S3CRET-of-ours")
+    env = {"PYTHONPATH": f"{tmp_path / 'own'}", "KEY": "${OUR_KEY}"}
+    source = {"name": "ours", "location": "python:of_the_source", "env": env}
     (tmp_path / "sources.yaml").write_text(f"sources:\n  - {json.dumps(source)}\n", encoding="utf-8")
     catalog = read_catalog([str(tmp_path / "sources.yaml")])
-    (tool,) = catalog.tools
-    assert tool.parameters[0].default == "x" and catalog.rejected == ()
+    assert [(tool.id, tool.description) for tool in catalog.tools] == [("ours/find", "Find with ***.")]
+    assert catalog.rejected == ()

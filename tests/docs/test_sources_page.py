@@ -23,5 +23,5 @@ def test_the_example_is_read(tmp_path: Path) -> None:
 def test_the_example_with_credentials_has_no_faults(tmp_path: Path) -> None:
     (tmp_path / "sources.yaml").write_text(CREDENTIALS, encoding="utf-8")
     sources, faults = check_sources(tmp_path / "sources.yaml")
-    assert faults == []
+    assert sources is not None and faults == []
     assert [source.name for source in sources] == ["tickets", "billing"]

@@ -284,7 +284,6 @@ SECRET = "S3CRET"
         f"mcp+http://u:{SECRET}@127.0.0.1:99999/x?key={SECRET}",
         f"mcp:env TOKEN={SECRET} no-such-command-anywhere --api-key sk-{SECRET}",
         f"mcp:{sys.executable} -c 'import sys; sys.exit(sys.argv[-1])' --token {SECRET}",
-        f"tickets=mcp:{sys.executable} --api-key sk-{SECRET} -c 'raise SystemExit(1)'",
     ],
 )
 def test_the_secrets_of_a_live_address_are_shown_and_kept_nowhere(

@@ -90,7 +90,6 @@ class BuildReport:
     renamed: tuple[tuple[str, str], ...]
     rejected_tools: RejectedTools
     triples: TripleReport
-    unused_abbreviations: tuple[str, ...] = ()  # one sentence for each that documents declare and that is not used
     graph: Counts
     # (namespace, input, number of tools that take it) of the inputs that name the surroundings
     context_parameters: tuple[tuple[str, str, int], ...] = ()
@@ -203,7 +202,6 @@ def make_report(
             rejected_examples=tuple((*one.triple.key, one.reason, one.detail) for one in rejected[:_EXAMPLES]),
             tools_failed=build.failed,
         ),
-        unused_abbreviations=tuple(build.canonical.warnings),
         graph=Counts(nodes=len(build.graph.nodes), edges=len(build.graph.heads)),
         context_parameters=tuple((*key, count) for key, count in sorted(context.items())),
         overlay=overlay,
@@ -220,7 +218,7 @@ def make_report(
     )
 
 
-def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build: GraphBuild) -> OverlayReport | None:
+def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays) -> OverlayReport | None:
     """Return what overlay files did; None without any."""
     if not overlays:
         return None
@@ -228,7 +226,7 @@ def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build:
         files=tuple((overlay.name, overlay.sha256) for overlay in overlays),
         hidden=applied.hidden,
         changes=applied.changes,
-        warnings=(*applied.warnings, *build.warnings),
+        warnings=applied.warnings,
     )
 
 

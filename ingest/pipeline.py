@@ -13,7 +13,7 @@ from ingest.extract.triple_validation import validate
 from ingest.graph import TripleTable, build_graph
 from ingest.linking.edges import Links, derive_links
 from ingest.linking.shape_uses import shape_uses
-from ingest.overlay.apply_overlay import NOTHING, Declarations, node_aliases
+from ingest.overlay.apply_overlay import NOTHING, Declarations
 from ingest.phrases import Phrases, with_phrases
 from ingest.tool_cache import Cached, ToolCache, json_codec
 from ontology.files import code_digest
@@ -45,7 +45,6 @@ class GraphBuild:
     failed: dict[str, str] = field(default_factory=dict)
     reused: int = 0  # number of extractions read from the cache
     seconds: dict[str, float] = field(default_factory=dict)  # map from stage to its duration in seconds
-    warnings: tuple[str, ...] = ()  # declarations that match nothing in the graph, one sentence each
 
 
 def build_tool_graph(
@@ -84,18 +83,16 @@ def build_tool_graph(
             progress("extract", number, len(tools))
     with timed(seconds, "canonicalize"):
         triples = TripleTable.joined(tables)
-        canonical = canonicalize(triples, tools, ontology, synonyms=declared.links.synonyms)
+        canonical = canonicalize(triples, tools, ontology)
         progress("canonicalize", len(canonical.triples), len(triples))
     with timed(seconds, "link"):
         links, value_shapes = _linked(tools, ontology, declared, cache)
-        named = node_aliases(declared, canonical.surface_forms, ontology)
-        derived = system_aliases(tools, canonical.triples, aliases, abbreviations=canonical.abbreviations)
         graph = build_graph(
             tools,
             canonical.triples,
             canonical.surface_forms,
             derived=links.edges,
-            aliases={key: (*named.aliases.get(key, ()), *derived.get(key, ())) for key in named.aliases | derived},
+            aliases=system_aliases(tools, canonical.triples, aliases, abbreviations=canonical.abbreviations),
             origins=declared.dependencies,
         )
         progress("link", len(links.edges), len(links.edges))
@@ -120,7 +117,6 @@ def build_tool_graph(
         failed=failed,
         reused=reused,
         seconds=seconds,
-        warnings=named.warnings,
     )
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import yaml
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from ontology.errors import OntologyError
 from ontology.files import SAFE_LOADER
-from ontology.yaml_file import Checked, Fault, Rows, Text, read_model, value_fault
+from ontology.yaml_file import Checked, Fault, Rows, Text, accepted, gone, read_model, value_fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +114,12 @@ def _base(name: str) -> str:
     return name
 
 
-def _gone(_: Any) -> Any:
-    raise value_fault(
-        "no phrase of a document is mapped onto a predicate any more", "leave it out: --extractor llm reads relations"
-    )
-
-
-_Gone: TypeAlias = Annotated[None, BeforeValidator(_gone)]
+_Gone: TypeAlias = Annotated[
+    None,
+    gone(
+        "leave it out: --extractor llm reads relations", "no phrase of a document is mapped onto a predicate any more"
+    ),
+]
 
 
 class _Row(Rows):
@@ -155,11 +154,7 @@ def load_ontology(path: Path | None = None) -> Ontology:
     :raises OntologyError: when the file has faults; the problem lists each with its line.
     """
     path = path or DEFAULT_ONTOLOGY
-    ontology, faults = check_ontology(path)
-    if ontology is None:
-        listed = "; ".join(map(str, faults))
-        raise OntologyError(f"{len(faults)} fault(s): {listed}", subject=str(path), remedy="Correct these lines")
-    return ontology
+    return accepted(*check_ontology(path), OntologyError, path)
 
 
 def check_ontology(path: Path) -> Checked[Ontology]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -244,6 +244,16 @@ class Tool:
             output_schema=_schema(row, "output_schema"),
             call=None if row.get("call") is None else call_from_json(row["call"]),
         )
+
+
+def without_dependencies(tools: Iterable[Tool], left_out: Collection[str]) -> tuple[Tool, ...]:
+    """Return the tools without their dependencies on those that are left out, which are named by ids or names."""
+    return tuple(
+        replace(tool, depends_on=tuple(one for one in tool.depends_on if one.tool not in left_out))
+        if any(one.tool in left_out for one in tool.depends_on)
+        else tool
+        for tool in tools
+    )
 
 
 @lru_cache(maxsize=1 << 16)  # the tools of a document repeat the fields of its objects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict
 
 from egotools.values import Provenance
 
@@ -19,33 +19,9 @@ __all__ = [
     "NodeAttributes",
     "Provenance",
     "SurfaceForms",
-    "Synonym",
-    "Synonyms",
     "ToolGraph",
     "Triple",
-    "preferred_name",
 ]
-
-
-class Synonym(NamedTuple):
-    """The name that replaces another one.
-
-    :param name: canonical.
-    :param origin: where it is declared: ``overlay.yaml:12``.
-    """
-
-    name: str
-    origin: str
-
-
-Synonyms: TypeAlias = Mapping[str, Synonym]
-"""Canonical name → the synonym that replaces it. No replacement is a key."""
-
-
-def preferred_name(name: str, synonyms: Synonyms) -> str:
-    """Return the name that replaces a canonical name; the name itself where none does."""
-    found = synonyms.get(name)
-    return found.name if found is not None else name
 
 
 OVERLAY = "overlay.v1"
@@ -82,7 +58,7 @@ SurfaceForms: TypeAlias = tuple[tuple[str, int], ...]
 
 
 Aliases: TypeAlias = tuple[tuple[str, str], ...]
-"""``(alias, origin)`` of each other name of a node; the origin is the line of an overlay file, ``sources file`` or ``documents``."""
+"""``(alias, origin)`` of each other name of a node; the origin is ``sources file``."""
 
 
 class NodeAttributes(TypedDict):

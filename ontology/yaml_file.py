@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
+
+from ontology.errors import EgotoolsError
 
 _MAX_BYTES = 2**20
 _MAX_DEPTH, _MAX_VALUES = 20, 200_000  # of a file, with what its anchors stand for written out
@@ -41,6 +44,15 @@ class Located(str):
 def value_fault(problem: str, remedy: str = "") -> PydanticCustomError:
     """The fault of a value, which validators of a model raise; ``{}`` in the problem stands for what the value is."""
     return PydanticCustomError("fault", "fault", {"problem": problem, "remedy": remedy})
+
+
+def gone(remedy: str, problem: str = "{} is gone") -> BeforeValidator:
+    """Of a key that a model no longer has: the fault that says what takes its place."""
+
+    def refuse(_: Any) -> Any:
+        raise value_fault(problem, remedy)
+
+    return BeforeValidator(refuse)
 
 
 def text(value: Any) -> Located:
@@ -97,6 +109,27 @@ def read_model(
     except OverflowError as error:
         reader.faults = [Fault(1, str(error), "write what its anchors stand for out")]
     return Checked(None, sorted(reader.faults)) if reader.faults else Checked(made, [])
+
+
+def accepted(model: _Model | None, faults: Sequence[Fault], error: type[EgotoolsError], path: Path) -> _Model:
+    """Return what a file says; raise the error where it has faults, whose problem lists each with its line."""
+    if model is None or faults:
+        problem = f"{len(faults)} fault(s): {'; '.join(map(str, faults))}"
+        raise error(problem, subject=str(path), remedy="Correct these lines")
+    return model
+
+
+def has_top_key(path: Path, *keys: str) -> bool:
+    """Whether a file is YAML with one of these keys at the top of its first MiB; False for what is no regular file."""
+    if path.suffix.lower() not in {".yaml", ".yml"} or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as handle:
+            start = handle.read(_MAX_BYTES)
+    except OSError:
+        return False
+    named = rf"^(?:\xef\xbb\xbf)?[\"']?(?:{'|'.join(keys)})[\"']?\s*:".encode()
+    return re.search(named, start, re.MULTILINE) is not None
 
 
 def compose_file(path: Path, loader: Any = yaml.SafeLoader) -> yaml.Node | Fault:
@@ -199,8 +232,8 @@ def _fields(kind: Any, loc: _Place) -> Iterable[str]:
             kind = kind.model_fields[str(step)].annotation
         else:
             kind = get_args(kind)[1 if get_origin(kind) in (dict, Mapping) else 0]
-    known: Iterable[str] = _plain_type(kind).model_fields
-    return known
+    fields = _plain_type(kind).model_fields.items()
+    return (name for name, field in fields if field.annotation is not type(None))  # without those that are gone
 
 
 def _plain_type(kind: Any) -> Any:

@@ -15,7 +15,6 @@ from ingest.linking import (
     AUTH_KEY,
     TYPED_RESOURCE,
     DerivedEdge,
-    LinkLimits,
     OutputIndex,
     ProducedValue,
     ToolProfile,
@@ -27,10 +26,6 @@ from ingest.linking import (
 # ``benchmarks/training/edge_verdicts/real_documents.jsonl``, which the calibration has not seen, 54 of the 57 with this
 # confidence are true (95 %, interval 86 to 98 %), and 31 of the 43 below it.
 MIN_CONFIDENCE = 0.9
-# As in a build, but with more producers of one input: a path needs any one of them, not the best few. A login is that
-# of the nearest name, and bare types join only what is filed together.
-LIMITS = LinkLimits(max_providers=32, min_confidence=0.2, nearest_login=True, resources_across_groups=False)
-
 _TYPED, _LOGIN = 0.99, 0.9  # share of the edges that is true: 661 of 667 on taskbench, 86 of 96 on toollinkos
 _READS = ("search", "list", "get")
 _End = tuple[str, str, str]  # (source, target, input of the target)
@@ -58,7 +53,7 @@ def build_rp_graph(catalogue: ProfiledCatalogue, outputs: ToolOutputs) -> ToolLi
         if value.key[0] == TYPED_RESOURCE or value.key == AUTH_KEY
     }
     index = OutputIndex(profiles)
-    derived = chain(derive_rp_edges(profiles, index, LIMITS), derive_resolver_edges(profiles, index))
+    derived = chain(derive_rp_edges(profiles, index, for_paths=True), derive_resolver_edges(profiles, index))
     best: dict[_End, PathEdge] = {}
     resolving: set[_End] = set()
     for edge in derived:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.extract.extractor import RejectedTriple
-from ingest.graph import HEAD, PREDICATE, TAIL, TOOL, TripleTable, node_key
+from ingest.graph import HEAD, PREDICATE, TAIL, TripleTable, node_key
 from ingest.word_lists import word_list
 from ontology.names import canonical_name, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
-from ontology.tool_graph import Aliases, Synonyms, Triple, preferred_name
+from ontology.tool_graph import Aliases, Triple
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,22 +31,12 @@ class Canonicalization:
     :param surface_forms: map from node key (``type:name``) to ``(form, count)``, most frequent first; sorted by key.
     :param rejected: triples that merging made a ``self-loop``.
     :param abbreviations: map to expansion in the whole catalogue; requests must be parsed with the same map.
-    :param warnings: declared abbreviations that are not used, one sentence each.
     """
 
     triples: TripleTable
     surface_forms: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     rejected: tuple[RejectedTriple, ...] = ()
     abbreviations: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-
-
-class _Surface(NamedTuple):
-    """An end of a raw triple as it was read; ``tool`` is the tool id where names have synonyms of their own there, else empty."""
-
-    type: str
-    text: str
-    tool: str
 
 
 _Node: TypeAlias = tuple[str, str]
@@ -54,30 +44,27 @@ _Node: TypeAlias = tuple[str, str]
 _SPELLED_TYPES = ("business_object", "capability")
 
 
-def canonicalize(
-    triples: Iterable[Triple], tools: Sequence[Tool], ontology: Ontology, *, synonyms: Mapping[str, Synonyms] = {}
-) -> Canonicalization:
+def canonicalize(triples: Iterable[Triple], tools: Sequence[Tool], ontology: Ontology) -> Canonicalization:
     """Make names and types canonical.
 
     :param triples: valid triples of the catalogue, from any extractor.
     :param tools: the tools of the catalogue; their documents may declare abbreviations.
-    :param synonyms: tool id → the names that replace others in what is read of it.
     """
     raw = TripleTable.of(triples)
-    expansions, warnings = _read_abbreviations(tools, ontology)
-    surfaces, ends_2N = _surfaces(raw, synonyms)
-    counts = np.bincount(ends_2N.ravel(), minlength=len(surfaces)).tolist()
-    read = [(surface, count) for surface, count in zip(surfaces, counts, strict=True) if count]
-    named = {surface: _named(surface, expansions, synonyms) for surface, _ in read}
+    expansions = _read_abbreviations(tools, ontology)
     columns, texts = raw.columns.copy(), raw.texts
+    ends_2N = columns[[HEAD, TAIL]]
+    counts = np.bincount(ends_2N.ravel(), minlength=len(raw.ends)).tolist()
+    read = [(*end, count) for end, count in zip(raw.ends, counts, strict=True) if count]
+    named = {(kind, text): (kind, _named(kind, text, expansions)) for kind, text, _ in read}
 
     numbers: dict[_Node, int] = {}
-    node_of = {surface: numbers.setdefault((surface.type, name), len(numbers)) for surface, name in named.items()}
-    node_S = np.asarray([node_of.get(surface, 0) for surface in surfaces], dtype=np.int64)
+    node_of = {end: numbers.setdefault(node, len(numbers)) for end, node in named.items()}
+    node_E = np.asarray([node_of.get(end, 0) for end in raw.ends], dtype=np.int64)
     nodes: Counter[_Node] = Counter()
-    for surface, count in read:
-        nodes[surface.type, named[surface]] += count if surface.type != "tool" else 0
-    types = _one_type(nodes, _edges(node_S[ends_2N], columns[PREDICATE], list(numbers), texts), ontology)
+    for kind, text, count in read:
+        nodes[named[kind, text]] += count if kind != "tool" else 0
+    types = _one_type(nodes, _edges(node_E[ends_2N], columns[PREDICATE], list(numbers), texts), ontology)
 
     # Of names with the same letters and digits (``e mail``, ``email``) the most frequent one stays, ties in alphabetical order.
     spelled: Counter[_Node] = Counter()
@@ -95,16 +82,16 @@ def canonicalize(
         kind = types.get((kind, name), kind)
         name = spellings.get(_spelling(kind, name), name) if (kind, name) in spelled else name
         final_F.append(final.setdefault((kind, name), len(final)))
-    columns[HEAD], columns[TAIL] = np.asarray([*final_F, 0], dtype=np.int32)[node_S][ends_2N]
+    columns[HEAD], columns[TAIL] = np.asarray([*final_F, 0], dtype=np.int32)[node_E][ends_2N]
     table = TripleTable(list(final), texts, columns, raw.confidences)
     rejected = dict(_rejected(raw, table))
     kept_N = np.ones(len(table), dtype=np.bool_)
     kept_N[list(rejected)] = False
     forms: dict[_Node, Counter[str]] = defaultdict(Counter)
-    for surface, count in read:
-        node = table.ends[final_F[node_of[surface]]]
-        if node[1] and surface.type != "tool":
-            forms[node][surface.text] += count
+    for kind, text, count in read:
+        node = table.ends[final_F[node_of[kind, text]]]
+        if node[1] and kind != "tool":
+            forms[node][text] += count
     return Canonicalization(
         triples=table.chosen(kept_N),
         surface_forms={
@@ -113,7 +100,6 @@ def canonicalize(
         },
         rejected=tuple(rejected.values()),
         abbreviations=expansions,
-        warnings=tuple(warnings),
     )
 
 
@@ -126,19 +112,6 @@ def _rejected(raw: TripleTable, table: TripleTable) -> Iterator[tuple[int, Rejec
     for at in np.flatnonzero(table.columns[HEAD] == table.columns[TAIL]).tolist():
         kind, name = table.ends[int(table.columns[HEAD, at])]
         yield at, RejectedTriple(raw[at], "self-loop", f"both ends became the {kind} {name!r}")
-
-
-def _surfaces(raw: TripleTable, apart: Collection[str]) -> tuple[list[_Surface], NDArray[np.int32]]:
-    """The surface forms, and the numbers of those of head and tail of each triple, int32 [2, triples]."""
-    surfaces = [_Surface(kind, name, "") for kind, name in raw.ends]
-    ends_2N, of_tool = raw.columns[: TAIL + 1].copy(), raw.columns[TOOL]
-    own: dict[_Surface, int] = {}
-    for tool in (number for number, text in enumerate(raw.texts) if text in apart):
-        for at in np.flatnonzero(of_tool == tool).tolist():
-            for end in (HEAD, TAIL):
-                surface = _Surface(*raw.ends[int(ends_2N[end, at])], raw.texts[tool])
-                ends_2N[end, at] = own.setdefault(surface, len(surfaces) + len(own))
-    return [*surfaces, *own], ends_2N
 
 
 def _edges(
@@ -156,26 +129,19 @@ def _edges(
 
 # Names.
 
-_WITHOUT_SYNONYMS = ("tool", "parameter", "value")
 _NAME_SEPARATORS = frozenset(" _-./,:;'’()[]&")
 
 
-def _named(surface: _Surface, expansions: Mapping[str, str], synonyms: Mapping[str, Synonyms]) -> str:
-    if surface.type == "tool":
-        return surface.text
-    if (
-        surface.type == "value"
-    ):  # abbreviations are not expanded (``AR`` may be Argentina); with symbols, only in lower case
-        stripped = " ".join(surface.text.split())
+def _named(kind: str, text: str, expansions: Mapping[str, str]) -> str:
+    if kind == "tool":
+        return text
+    if kind == "value":  # abbreviations are not expanded (``AR`` may be Argentina); with symbols, only in lower case
+        stripped = " ".join(text.split())
         is_named = all(letter.isalnum() or letter in _NAME_SEPARATORS for letter in stripped)
         return canonical_name(stripped) if is_named and any(map(str.isalpha, stripped)) else stripped.casefold()
-    name = canonical_name(surface.text, expansions)
-    verb, rest = "", name
-    if surface.type == "capability":  # of a capability the object is replaced
-        first, space, rest = name.partition(" ")
-        verb = f"{verb_lemma(first)} " if rest else first + space
-    replacements = synonyms.get(surface.tool, {}) if surface.type not in _WITHOUT_SYNONYMS else {}
-    return f"{verb}{preferred_name(rest, replacements)}"
+    name = canonical_name(text, expansions)
+    verb, _, rest = name.partition(" ")
+    return f"{verb_lemma(verb)} {rest}" if kind == "capability" and rest else name
 
 
 # Abbreviations that documents declare: "Purchase Order (PO)", "bill of materials (BOMs)"; and in reverse order "PO (purchase order)".
@@ -188,36 +154,25 @@ _SMALL = word_list("canonical", "abbreviation_small_words")
 _MAX_CHARS = 20_000
 
 
-def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> tuple[dict[str, str], list[str]]:
-    """Return the expansions of lower-case abbreviations, and a warning for each of a document that is not used. One is
-    used when nobody means something else by it: another document, the ontology, or descriptions, as an ordinary word.
-    """
-    meanings: dict[str, dict[str, str]] = defaultdict(dict)
-    # With the first tool of each: the tools of a document repeat the descriptions of their fields.
-    texts: dict[str, str] = {}
+def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> dict[str, str]:
+    """Return the expansions of lower-case abbreviations. One that a document declares is used when nobody means something
+    else by it: another document, the ontology, or descriptions, as an ordinary word."""
+    meanings: dict[str, set[str]] = defaultdict(set)
+    texts: set[str] = set()  # each once: the tools of a document repeat the descriptions of their fields
     for tool in tools:
         described = (parameter.description for parameter in (*tool.parameters, *tool.returns))
-        for text in (tool.description, *described):
-            texts.setdefault(text[:_MAX_CHARS], tool.id)
-    for text, tool_id in texts.items():
+        texts.update(text[:_MAX_CHARS] for text in (tool.description, *described))
+    for text in texts:
         for short, meaning in _declared(text):
-            meanings[short].setdefault(meaning, tool_id)
+            meanings[short].add(meaning)
     known = dict(ontology.abbreviations)
     wanted = meanings.keys() - known.keys()
     # A word is ordinary that stands in lower case in some description.
     ordinary = {word for text in texts for word in _LOWER_WORD.findall(text) if word in wanted} if wanted else set()
-    warnings: list[str] = []
-    for short, found in sorted(meanings.items()):
-        other = "documents differ" if len(found) > 1 else "it is also an ordinary word" if short in ordinary else ""
-        if short in known:
-            same = found.keys() == {canonical_name(known[short])}
-            other = "" if same else f"the ontology's list says {known[short]!r}"
-        elif not other:
-            (known[short],) = found
-        if other:
-            declarations = "; ".join(f"{meaning!r} in {by}" for meaning, by in sorted(found.items()))
-            warnings.append(f"the abbreviation {short!r} is declared as {declarations}: this is not used, {other}")
-    return known, warnings
+    for short in sorted(wanted - ordinary):
+        if len(meanings[short]) == 1:
+            (known[short],) = meanings[short]
+    return known
 
 
 def _declared(text: str) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@
 edges to a tool that turns words into an identifier. ``edges.derive_links`` adds dependencies on a login or on a state of a device.
 """
 
-from ingest.linking.edges import DerivedEdge, LinkLimits, OutputIndex, derive_resolver_edges, derive_rp_edges
+from ingest.linking.edges import DerivedEdge, OutputIndex, derive_resolver_edges, derive_rp_edges
 from ingest.linking.identifiers import GENERIC_NAMES, type_family
 from ingest.linking.profiles import ToolProfile, profile_tools
 from ingest.linking.subjects import CanonicalNames, action_of, canonical_names, local_name
@@ -29,7 +29,6 @@ __all__ = [
     "CanonicalNames",
     "ConsumedValue",
     "DerivedEdge",
-    "LinkLimits",
     "OutputIndex",
     "ProducedValue",
     "ToolProfile",

@@ -51,6 +51,8 @@ _ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create":
 # Fields that may identify the entity too, where the kinds of the two values agree and nothing has the very field
 _OTHER_FIELDS = {"id": ("arn", RESOURCE_NAME, "name"), "name": ("id", "arn")}
 _HEAD_ONLY, _OTHER_FIELD, _OTHER_SYSTEM, _NO_COMMON_GROUP = 0.6, 0.8, 0.75, 0.85
+MOST_SUPPLIERS, _MOST_SUPPLIERS_OF_PATHS = 8, 32  # of one input
+_LEAST, _LEAST_OF_PATHS = 0.25, 0.2  # score of a supplier
 _MAX_RESOLVERS = 3
 _MIN_RESOLVER = 0.12
 # Least strength of a resolver. A bare list, and a search without text, have less: they supply the identifier, but take
@@ -104,22 +106,6 @@ class DerivedEdge:
     def key(self) -> str:
         """The key of the edge, unique between two tools: ``supplies:supplier_id``."""
         return f"{self.predicate}:{self.parameter}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkLimits:
-    """Limits that trade recall of edges against precision; a build uses the defaults.
-
-    :param max_providers: maximum number of suppliers of one input.
-    :param min_confidence: edges with a lower score are left out, in [0, 1].
-    :param nearest_login: whether, of several logins, only those with the names most similar to the consumer's are linked.
-    :param resources_across_groups: whether a bare type (``image``) links tools that have groups, but none in common.
-    """
-
-    max_providers: int = 8
-    min_confidence: float = 0.25
-    nearest_login: bool = False
-    resources_across_groups: bool = True
 
 
 class _Match(NamedTuple):
@@ -426,38 +412,42 @@ def _edge(predicate: str, match: _Match, consumed: ConsumedValue, consumer: Tool
 
 
 def derive_rp_edges(
-    profiles: Sequence[ToolProfile], index: OutputIndex, limits: LinkLimits = LinkLimits()
+    profiles: Sequence[ToolProfile], index: OutputIndex, *, for_paths: bool = False
 ) -> Iterator[DerivedEdge]:
     """Yield the ``supplies`` edges of a catalogue in the order of tools and inputs, the best suppliers first.
 
     Required inputs and optional identifiers are linked; optional nested fields are not.
+
+    :param for_paths: for paths through the graph, which need any supplier of an input and not the best few: of several logins only those
+        with the names most similar to the consumer's are linked, and a bare type (``image``) joins no tools of different groups.
     """
     for consumer in profiles:
         for consumed in consumer.consumes:
             wanted = consumed.required or (consumed.identifier and not _is_nested(consumed, consumer))
             if wanted and not consumed.context:
-                for match in _suppliers(consumed, consumer, index, limits):
+                for match in _suppliers(consumed, consumer, index, for_paths=for_paths):
                     yield _edge("supplies", match, consumed, consumer)
 
 
 def _suppliers(
-    consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex, limits: LinkLimits
+    consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex, *, for_paths: bool
 ) -> Sequence[_Match]:
     specificity = _specificity(consumed, index)
     if not specificity:
         return ()
-    grouped = consumed.key[0] == TYPED_RESOURCE and not limits.resources_across_groups
+    grouped = for_paths and consumed.key[0] == TYPED_RESOURCE
+    most, least = (_MOST_SUPPLIERS_OF_PATHS, _LEAST_OF_PATHS) if for_paths else (MOST_SUPPLIERS, _LEAST)
 
     def factor(match: _Match) -> float:
         return 0.0 if grouped and match.other_group else specificity
 
-    found = _best_producers(consumed, consumer, index, factor, limits.min_confidence)
-    if consumed.key == AUTH_KEY and limits.nearest_login:
+    found = _best_producers(consumed, consumer, index, factor, least)
+    if for_paths and consumed.key == AUTH_KEY:
         found = [one for one in found if one.same_system] or found
-        most = max((one.overlap for one in found), default=0.0)
-        found = [one for one in found if len(found) == 1 or one.overlap >= most > 0]
+        nearest = max((one.overlap for one in found), default=0.0)
+        found = [one for one in found if len(found) == 1 or one.overlap >= nearest > 0]
     found.sort(key=lambda one: (not one.same_system, -one.score, one.producer.id))
-    return found[: limits.max_providers]
+    return found[:most]
 
 
 def _specificity(consumed: ConsumedValue, index: OutputIndex) -> float:

@@ -323,12 +323,9 @@ class ToolProfile:
 def profile_tools(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredLinks = NO_LINKS) -> list[ToolProfile]:
     """Return the profiles of all tools of a catalogue, in its order.
 
-    :param declared: synonyms and context parameters that the owner of the catalogue declares.
+    :param declared: context parameters that the owner of the catalogue declares.
     """
-    drafts = [
-        Draft(tool, system, ontology, declared.synonyms.get(tool.id, {}))
-        for tool, system in zip(tools, systems_of(tools, ontology), strict=True)
-    ]
+    drafts = [Draft(tool, system, ontology) for tool, system in zip(tools, systems_of(tools, ontology), strict=True)]
     known = KnownEntities(drafts)
     for draft in drafts:
         draft.entity = _entity(draft, known)

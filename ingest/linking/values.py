@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from ingest.linking.identifiers import (
@@ -27,7 +27,6 @@ from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
-from ontology.tool_graph import Synonym, Synonyms, preferred_name
 
 # ``(entity, field)``; for a plain value and a typed resource the entity is a constant below
 Key: TypeAlias = tuple[str, str]
@@ -45,9 +44,8 @@ _GENERIC_SLOT = re.compile(r"^(?:input|output|in|out|result|arg|data|value|file|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredLinks:
-    """What the owner declares, by tool id: names that replace others, inputs that do or never do name surroundings."""
+    """What the owner declares, by tool id: inputs that do or never do name surroundings."""
 
-    synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
     context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
     not_context_parameters: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -110,25 +108,14 @@ class Slot(NamedTuple):
 
 
 class Draft:
-    """A tool whose inputs and outputs are read, one by one; what the catalogue tells of them is filled in later. Its
-    ``synonyms`` are entities that stand for others."""
+    """A tool whose inputs and outputs are read, one by one; what the catalogue tells of them is filled in later."""
 
-    def __init__(self, tool: Tool, system: str, ontology: Ontology, synonyms: Mapping[str, Synonym] = {}) -> None:
+    def __init__(self, tool: Tool, system: str, ontology: Ontology) -> None:
         self.tool, self.system = tool, system
         reader = IdentifierReader(tool, ontology)
         self.reader, self.names = reader, reader.names
         self.inputs = [Slot(each, reader.identifier(each)) for each in tool.parameters]
         self.outputs = [Slot(each, reader.identifier(each)) for each in tool.returns]
-        if synonyms:
-            entities = dict.fromkeys(preferred_name(each, synonyms) for each in reader.subject.entities)
-            reader.subject = replace(reader.subject, entities=tuple(entities))
-            reader.steps = tuple(
-                replace(one, collection=preferred_name(one.collection, synonyms)) for one in reader.steps
-            )
-            for slots in (self.inputs, self.outputs):
-                for at, (parameter, found) in enumerate(slots):
-                    if found is not None:
-                        slots[at] = Slot(parameter, replace(found, entity=preferred_name(found.entity, synonyms)))
         self.action = reader.subject.action
         self.output_names = frozenset(output.name for output in tool.returns)
         self.entity = ""

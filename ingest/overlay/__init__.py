@@ -1,5 +1,5 @@
 """Overlay files: what the owner of a catalogue says of its tools beside their documents, and how it takes effect.
 
 :func:`check_overlay` reads a file and lists its faults with their lines. :func:`apply_overlays` changes the tools of a catalogue, and
-returns what canonicalisation, linking and the graph need: synonyms, aliases, context parameters, dependencies.
+returns what linking, the graph and the ranking need: context parameters, dependencies, boosts.
 """

@@ -1,4 +1,4 @@
-"""Apply overlay files to a catalogue: changed tools, and what the graph and the ranking need of the rules."""
+"""Apply overlay files to a catalogue: changed tools, and what linking, the graph and the ranking need of the rules."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from ingest.linking.identifiers import type_family
 from ingest.linking.values import NO_LINKS, DeclaredLinks
 from ingest.overlay.overlay_file import NamespaceRules, Overlay, ParameterRule, Requirement, ToolRule
 from ingest.sources.sanitize import sanitize_tool
 from ontology.json_values import as_dict
-from ontology.names import canonical_name
-from ontology.ontology import Ontology
-from ontology.tool import CONTEXT_PARAMETERS, Dependency, Parameter, Tool
-from ontology.tool_graph import Aliases, Synonym
+from ontology.tool import CONTEXT_PARAMETERS, Dependency, Parameter, Tool, without_dependencies
 from ontology.yaml_file import Located
 
 # Reason of a declared dependency; its line is in the graph only, so that lines that move change no tool
@@ -32,9 +29,7 @@ _KINDS = {"parameters": "input", "returns": "output"}
 class Declarations:
     """The declarations of all overlay files of a build, resolved to tools."""
 
-    links: DeclaredLinks = NO_LINKS  # what linking and canonicalisation need
-    systems: tuple[tuple[Located, tuple[Located, ...]], ...] = ()  # (system, its aliases)
-    synonyms: tuple[tuple[str, Synonym], ...] = ()  # (canonical name, the name that replaces it) of all namespaces
+    links: DeclaredLinks = NO_LINKS  # what linking needs
     # (tool, needed tool) → origin of the dependencies that an overlay declares
     dependencies: Mapping[tuple[str, str], str] = field(default_factory=dict)
     # tool id → field → origin of what an overlay says of the tool: ``{"description": "overlay.yaml:12"}``
@@ -58,27 +53,25 @@ class AppliedOverlays:
     warnings: tuple[str, ...] = ()
 
 
-def apply_overlays(overlays: Sequence[Overlay], tools: Sequence[Tool], ontology: Ontology) -> AppliedOverlays:
+def apply_overlays(overlays: Sequence[Overlay], tools: Sequence[Tool]) -> AppliedOverlays:
     """Apply overlays to the tools of a catalogue, in the order of the files and of their rules; a later rule has priority."""
     if not overlays:
         return AppliedOverlays(tools=tuple(tools))
-    applied = _Applied(tools, ontology)
+    applied = _Applied(tools)
     for overlay in overlays:
         for pattern, rules in overlay.namespaces.items():
             applied.namespace(pattern, rules)
-    return applied.result(overlays)
+    return applied.result()
 
 
 class _Applied:
-    def __init__(self, tools: Sequence[Tool], ontology: Ontology) -> None:
-        self._abbreviations = ontology.abbreviations
+    def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = {tool.id: tool for tool in tools}
         self._namespaces: dict[str, list[str]] = defaultdict(list)
         for tool in tools:
             self._namespaces[tool.namespace].append(tool.id)
         self._hidden: set[str] = set()
         self._boosts: dict[str, float] = {}
-        self._synonyms: dict[str, dict[str, Synonym]] = defaultdict(dict)
         self._context: dict[str, dict[str, bool]] = defaultdict(dict)
         self._origins: dict[str, dict[str, str]] = defaultdict(dict)
         self._requirements: list[tuple[str, Requirement]] = []
@@ -90,10 +83,6 @@ class _Applied:
             self._unused(pattern, "namespace", self._namespaces)
             return
         ids = [id_ for name in names for id_ in self._namespaces[name]]
-        for old, new in rules.synonyms.items():
-            synonym = Synonym(canonical_name(new, self._abbreviations), old.origin)
-            for name in names:
-                _add_synonym(self._synonyms[name], canonical_name(old, self._abbreviations), synonym)
         known_inputs = [(id_, one.name) for id_ in ids for one in self._tools[id_].parameters]
         for prefix, patterns in (("", rules.context_parameters), ("not_", rules.not_context_parameters)):
             for wanted in patterns:
@@ -136,18 +125,11 @@ class _Applied:
             self._tools[id_] = _with_texts(tool, rule)
         self._requirements += ((id_, one) for one in rule.depends_on)
 
-    def result(self, overlays: Sequence[Overlay]) -> AppliedOverlays:
+    def result(self) -> AppliedOverlays:
         dependencies = self._required()
         kept = {id_: tool for id_, tool in self._tools.items() if id_ not in self._hidden}
         left_out = {name for id_ in self._hidden for name in (id_, self._tools[id_].name)}
         left_out -= {name for tool in kept.values() for name in (tool.id, tool.name)}
-        tools = tuple(
-            replace(tool, depends_on=tuple(one for one in tool.depends_on if one.tool not in left_out))
-            if any(one.tool in left_out for one in tool.depends_on)
-            else tool
-            for tool in kept.values()
-        )
-        synonyms = {tool.id: self._synonyms[tool.namespace] for tool in tools if self._synonyms.get(tool.namespace)}
 
         def inputs(is_context: bool) -> dict[str, frozenset[str]]:
             found = ((id_, names) for id_, names in self._context.items() if id_ in kept)
@@ -155,20 +137,15 @@ class _Applied:
 
         origins = {id_: dict(sorted(fields.items())) for id_, fields in sorted(self._origins.items()) if id_ in kept}
         declarations = Declarations(
-            links=DeclaredLinks(
-                synonyms=synonyms, context_parameters=inputs(True), not_context_parameters=inputs(False)
-            ),
-            systems=tuple(system for overlay in overlays for system in overlay.systems.items()),
-            synonyms=tuple(sorted({pair for found in self._synonyms.values() for pair in found.items()})),
+            links=DeclaredLinks(context_parameters=inputs(True), not_context_parameters=inputs(False)),
             dependencies=dependencies,
             origins={id_: fields for id_, fields in origins.items() if fields},
             boosts={id_: boost for id_, boost in sorted(self._boosts.items()) if boost and id_ in kept},
         )
         counts = Counter(kind for fields in origins.values() for kind in {name.partition(".")[0] for name in fields})
         counts["depends_on"] = len({tool for tool, _ in dependencies})
-        counts["synonyms"] = len(synonyms)
         return AppliedOverlays(
-            tools=tools,
+            tools=without_dependencies(kept.values(), left_out),
             declarations=declarations,
             hidden=tuple(sorted(self._hidden)),
             changes={kind: count for kind, count in sorted(counts.items()) if count},
@@ -210,18 +187,6 @@ class _Applied:
 
     def _unused(self, pattern: Located, kind: str, known: Iterable[str]) -> None:
         self._warnings[f"{pattern.origin}: {str(pattern)!r} matches no {kind}{_near(pattern, known)}"] = None
-
-
-def _add_synonym(known: dict[str, Synonym], replaced: str, synonym: Synonym) -> None:
-    """Add a synonym to those of earlier files, so that no replacement is itself replaced; of two opposite ones the later counts."""
-    further = known.get(synonym.name)
-    if further is not None and further.name != replaced:
-        synonym = synonym._replace(name=further.name)
-    known.pop(synonym.name, None)
-    for other, earlier in known.items():
-        if earlier.name == replaced:
-            known[other] = earlier._replace(name=synonym.name)
-    known[replaced] = synonym
 
 
 def _matches(pattern: str, names: Iterable[str]) -> bool:
@@ -304,48 +269,3 @@ def _property(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
             return None
         node = inner
     return node
-
-
-# Aliases of nodes.
-
-_NOT_ENTITIES = ("tool", "parameter", "value")
-_SHOWN = 5
-
-
-class FoundAliases(NamedTuple):
-    """Node key → its other names; and a warning for each rule whose node is not in the graph."""
-
-    aliases: dict[str, Aliases]
-    warnings: tuple[str, ...]
-
-
-def node_aliases(declared: Declarations, nodes: Iterable[str], ontology: Ontology) -> FoundAliases:
-    """Find the nodes of aliases and synonyms among the keys of the entities, ``type:name``. In a request the replaced
-    name of a synonym means the same entity, and with a verb before it the same capability."""
-    by_name: dict[str, list[str]] = defaultdict(list)
-    capabilities: dict[str, list[str]] = defaultdict(list)
-    for key in nodes:
-        kind, _, name = key.partition(":")
-        if kind not in _NOT_ENTITIES:
-            by_name[name].append(key)
-        verb, _, rest = name.partition(" ")
-        if kind == "capability" and rest:
-            capabilities[rest].append(verb)
-    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    warnings: list[str] = []
-    for system, aliases in declared.systems:
-        key = f"system:{canonical_name(system, ontology.abbreviations)}"
-        if key in by_name.get(key.partition(":")[2], ()):
-            found[key].update((str(alias), system.origin) for alias in aliases)
-        else:
-            known = sorted(name for name, keys in by_name.items() if f"system:{name}" in keys)
-            listed = _near(key.partition(":")[2], known) or f"; known are {', '.join(map(repr, known[:_SHOWN]))}"
-            warnings.append(f"{system.origin}: there is no system {str(system)!r}{listed}")
-    for old, (name, origin) in declared.synonyms:
-        for key in by_name.get(name, ()):
-            found[key].add((old, origin))
-        for verb in capabilities.get(name, ()):
-            found[f"capability:{verb} {name}"].add((f"{verb} {old}", origin))
-        if name not in by_name and name not in capabilities:
-            warnings.append(f"{origin}: no tool has the entity {name!r}{_near(name, by_name)}")
-    return FoundAliases({key: tuple(sorted(names)) for key, names in sorted(found.items())}, tuple(warnings))

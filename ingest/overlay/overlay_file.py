@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, field_validator
 
 from ontology.errors import OverlayFileError
-from ontology.names import canonical_name, words
 from ontology.redaction import redact_document_text
-from ontology.yaml_file import Checked, Fault, Located, Rows, read_model, text, value_fault
+from ontology.yaml_file import (
+    Checked,
+    Fault,
+    Located,
+    Rows,
+    accepted,
+    gone,
+    has_top_key,
+    read_model,
+    text,
+    value_fault,
+)
 
 # Largest boost, in standard deviations of the scores; chosen, not tuned: it may decide between tools that are close
 MAX_BOOST = 1.0
-_MAX_ALIAS_WORDS = 3  # requests are matched with names of up to three words
-_SNIFFED_BYTES = 2**20
 
 
 def _public(value: Any) -> Located:
@@ -26,12 +33,6 @@ def _public(value: Any) -> Located:
     if redact_document_text(text(value)) != value:
         raise value_fault("{} looks like a secret", "leave it out: it is shown and kept")
     return text(value)
-
-
-def _alias(value: Any) -> Located:
-    if not 1 <= len(words(_public(value))) <= _MAX_ALIAS_WORDS:
-        raise value_fault(f"the alias {str(value)!r} does not have 1 to 3 words", "requests match names of up to 3")
-    return _public(value)
 
 
 def _flag(value: Any) -> bool:
@@ -99,43 +100,40 @@ class ToolRule(_Texts):
 class NamespaceRules(Rows):
     """What is said of the namespaces that a pattern matches.
 
-    :param synonyms: name → the name that replaces it.
     :param context_parameters: inputs that name the surroundings of a call; the others those that do not.
     :param tools: pattern, as :mod:`fnmatch` reads it → rule.
     """
 
-    synonyms: dict[_Text, _Text] = Field(default_factory=dict)
     context_parameters: tuple[_Text, ...] = ()
     not_context_parameters: tuple[_Text, ...] = ()
     tools: dict[_Text, ToolRule] = Field(default_factory=dict)
+    synonyms: Annotated[None, gone("write `abbreviations: {NAME: OTHER}` into an ontology file")] = None
+
+    @field_validator("not_context_parameters")
+    @classmethod
+    def _in_one_list(cls, names: tuple[Located, ...], info: ValidationInfo) -> tuple[Located, ...]:
+        for name in names:
+            if name in info.data.get("context_parameters", ()):
+                raise value_fault(f"{str(name)!r} is also in context_parameters", "keep it in one")
+        return names
 
 
-class _File(Rows):
-    systems: dict[_Text, tuple[Annotated[Located, PlainValidator(_alias)], ...]] = Field(default_factory=dict)
-    namespaces: dict[_Text, NamespaceRules] = Field(default_factory=dict)
-
-
-class Overlay(_File):
-    """The content of one overlay file: aliases of systems, and rules by a pattern of namespaces.
+class Overlay(Rows):
+    """The content of one overlay file: rules by a pattern of namespaces.
 
     :param name: of the file, without its folder.
     :param sha256: of its bytes, hexadecimal.
     """
 
+    namespaces: dict[_Text, NamespaceRules] = Field(default_factory=dict)
+    systems: Annotated[None, gone("write `aliases` of their sources into a sources file")] = None
     name: str = ""
     sha256: str = ""
 
 
 def is_overlay_file(path: Path) -> bool:
     """Whether a file is YAML with the top-level key ``namespaces`` or ``systems``; False for what is no regular file."""
-    if path.suffix.lower() not in {".yaml", ".yml"} or not path.is_file():
-        return False
-    try:
-        with path.open("rb") as handle:
-            text = handle.read(_SNIFFED_BYTES)
-    except OSError:
-        return False
-    return re.search(rb"^(?:\xef\xbb\xbf)?[\"']?(?:namespaces|systems)[\"']?\s*:", text, re.MULTILINE) is not None
+    return has_top_key(path, "namespaces", "systems")
 
 
 def load_overlays(paths: Sequence[Path]) -> tuple[Overlay, ...]:
@@ -146,44 +144,15 @@ def load_overlays(paths: Sequence[Path]) -> tuple[Overlay, ...]:
     overlays = []
     for path in paths:
         overlay, faults = check_overlay(path)
-        if overlay is None:
-            listed = "; ".join(map(str, faults))
-            raise OverlayFileError(f"{len(faults)} fault(s): {listed}", subject=str(path), remedy="Correct these lines")
-        overlays.append(overlay)
+        overlays.append(accepted(overlay, faults, OverlayFileError, path))
     return tuple(overlays)
 
 
 def check_overlay(path: Path) -> Checked[Overlay]:
     """Read an overlay file, and report all its faults."""
-    overlay, faults = read_model(path, Overlay, between=_faults_between)
+    overlay, faults = read_model(path, Overlay)
     if overlay is None:  # none shows a secret that the file has
         shown = {Fault(one.line, redact_document_text(one.problem), one.remedy) for one in faults}
         return Checked(None, sorted(shown))
     named = {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     return Checked(overlay.model_copy(update=named), [])
-
-
-def _faults_between(values: Any) -> Iterator[Fault]:
-    """Yield the faults of synonyms and context parameters that are seen only beside the others of their namespace."""
-
-    def part(value: Any, key: str, of: type) -> Any:
-        found = value.get(key) if isinstance(value, dict) else None
-        return found if isinstance(found, of) else of()
-
-    for rules in part(values, "namespaces", dict).values():
-        given = part(rules, "synonyms", dict)
-        synonyms = {old: new for old, new in given.items() if isinstance(new, Located) and new}
-        replaced = set(map(canonical_name, synonyms))
-        for old, new in synonyms.items():
-            names = canonical_name(old), canonical_name(new)
-            if not all(names):
-                yield Fault(new.line, "a synonym has a name without letters", "write NAME: NAME")
-            elif names[0] == names[1]:
-                yield Fault(new.line, f"{str(old)!r} and {str(new)!r} are one name already", "leave it out")
-            elif names[1] in replaced:
-                problem, remedy = f"{str(new)!r} is itself replaced by another name", "write the last name of the chain"
-                yield Fault(new.line, problem, remedy)
-        context = part(rules, "context_parameters", list)
-        for one in part(rules, "not_context_parameters", list):
-            if one in context and isinstance(one, Located):
-                yield Fault(one.line, f"{str(one)!r} is also in context_parameters", "keep it in one")

@@ -27,7 +27,7 @@ from ingest.sources.source import RejectedRecord
 from ingest.sources.sources_file import SourceEntry
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address
-from ontology.tool import NamedSource, Tool
+from ontology.tool import NamedSource, Tool, without_dependencies
 
 EXCLUDES_NOTHING: Final = "excludes-nothing"  # the reason of a record that is a warning: also under ``strict`` no error
 
@@ -200,10 +200,8 @@ def _select(read: DocumentRead, entry: SourceEntry) -> None:
     left_out = {name for tool in read.tools for name in (tool.id, tool.name)}
     left_out -= {name for tool in kept for name in (tool.id, tool.name)}
     read.left_out = len(read.tools) - len(kept)
-    read.tools = []
-    for tool in kept:
-        depends_on = tuple(one for one in tool.depends_on if one.tool not in left_out)
-        read.tools.append(replace(tool, metadata={**tool.metadata, **entry.metadata}, depends_on=depends_on))
+    chosen = without_dependencies(kept, left_out)
+    read.tools = [replace(tool, metadata={**tool.metadata, **entry.metadata}) for tool in chosen]
 
 
 def _report(read: DocumentRead) -> DocumentReport:

@@ -41,7 +41,9 @@ def _is_definition(row: Mapping[str, Any]) -> bool:
         return False
     if any(isinstance(body.get(key), Mapping) for key in _INPUTS if key != "inputSchema" or "toolSpec" in row):
         return True
-    return isinstance(body.get("args"), Mapping) or (row.get("type") == "function" and "name" in body)
+    if isinstance(body.get("args"), Mapping) or as_text(body.get("args_schema")).lstrip().startswith("{"):
+        return True
+    return row.get("type") == "function" and "name" in body
 
 
 def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,14 +13,26 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, PlainValidator
 
 from ontology.errors import DocumentError, SourcesFileError
 from ontology.redaction import command_words, names_secret, redact, redact_document_text, secrets_in
-from ontology.yaml_file import Fault, Located, Rows, Text, read_model, text, value_fault
+from ontology.yaml_file import (
+    Checked,
+    Fault,
+    Located,
+    Rows,
+    Text,
+    accepted,
+    gone,
+    has_top_key,
+    read_model,
+    text,
+    value_fault,
+)
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MAX_FILE_BYTES = 2**16
@@ -114,7 +126,6 @@ _HTTP = ("http://", "https://", "mcp+http://", "mcp+https://")
 _PROCESS = ("mcp:", "python:")
 _OTHER_PREFIXES = ("aws:",)
 _HOW_TO_REFER = "write ${VARIABLE}, or {file: PATH}"
-_SNIFFED_BYTES = 2**20
 
 
 def _name(value: Any) -> str:
@@ -188,6 +199,8 @@ class SourceEntry(Rows):
     refresh: Annotated[int | None, PlainValidator(_refresh)] = None  # seconds after which ``sync`` should read it again
     description: _Public = ""
     aliases: tuple[Text, ...] = ()  # other names of the system
+    include_tags: Annotated[None, gone("write its patterns into include, which match tags too")] = None
+    exclude_tags: Annotated[None, gone("write its patterns into exclude, which match tags too")] = None
     _target: Value | None = None  # the location, where it has references: those of the command line are not replaced
 
     @property
@@ -247,38 +260,20 @@ class _File(Rows):
     overlays: tuple[Text, ...] = ()
 
 
-class CheckedSources(NamedTuple):
-    """The sources of a file without faults, or none and the faults, sorted by line."""
-
-    sources: tuple[SourceEntry, ...]
-    faults: list[Fault]
-
-
 def is_sources_file(path: Path) -> bool:
     """Whether a file is YAML with the top-level key ``sources``; False for what is no regular file."""
-    if path.suffix.lower() not in {".yaml", ".yml"} or not path.is_file():
-        return False
-    try:
-        with path.open("rb") as handle:
-            text = handle.read(_SNIFFED_BYTES)
-    except OSError:
-        return False
-    return re.search(rb"^(?:\xef\xbb\xbf)?[\"']?sources[\"']?\s*:", text, re.MULTILINE) is not None
+    return has_top_key(path, "sources")
 
 
 def load_sources(path: Path) -> tuple[SourceEntry, ...]:
     """Read a sources file; the problem of a SourcesFileError lists each fault with its line."""
-    sources, faults = check_sources(path)
-    if faults:
-        listed = "; ".join(map(str, faults))
-        raise SourcesFileError(f"{len(faults)} fault(s): {listed}", subject=str(path), remedy="Correct these lines")
-    return sources
+    return accepted(*check_sources(path), SourcesFileError, path)
 
 
-def check_sources(path: Path) -> CheckedSources:
+def check_sources(path: Path) -> Checked[tuple[SourceEntry, ...]]:
     """Read a sources file, and report all its faults."""
     file, faults = read_model(path, _File, between=_faults_between)
-    return CheckedSources(tuple(row.placed(path.parent) for row in file.sources) if file else (), faults)
+    return Checked(tuple(row.placed(path.parent) for row in file.sources) if file else None, faults)
 
 
 def overlays_of(path: Path) -> tuple[Path, ...]:
@@ -303,12 +298,6 @@ def _faults_between(values: Any) -> Iterator[Fault]:
                 yield Fault(line, problem, f"give each a {key} of its own")
             seen.add(str(value))
     for row in named:
-        for each in (key for key in row if key in ("include_tags", "exclude_tags")):
-            yield Fault(
-                each.line,
-                f"{each} is gone",
-                f"write its patterns into {each.removesuffix('_tags')}, which match tags too",
-            )
         location = "mcp:" if isinstance(row.get("location"), dict) else row.get("location")
         for key, prefixes in (("env", _PROCESS), ("headers", _HTTP)):
             for each in row if isinstance(location, str) and not location.startswith(prefixes) else ():

@@ -20,7 +20,7 @@ from ingest.tool_cache import ToolCache
 from ingest.trust.examine import Finding, findings_of
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.files import append, disk_errors, flush_to_disk, lock_within, write_file
-from ontology.tool import Tool
+from ontology.tool import Tool, without_dependencies
 
 # The names of the files in a store: what was released, and the record of the last examination
 APPROVALS, FINDINGS = "approvals.jsonl", "findings.json"
@@ -223,14 +223,8 @@ def examine(
 
 def admitted(tools: Iterable[Tool], examined: Examined) -> tuple[Tool, ...]:
     """The tools that may be in the snapshot, as they may be in it, without their dependencies on those that are left out."""
-    left_out = examined.left_out
-    stay = (examined.kept.get(tool.id, tool) for tool in tools if tool.id not in left_out)
-    return tuple(
-        replace(tool, depends_on=tuple(each for each in tool.depends_on if each.tool not in left_out))
-        if any(each.tool in left_out for each in tool.depends_on)
-        else tool
-        for tool in stay
-    )
+    stay = (examined.kept.get(tool.id, tool) for tool in tools if tool.id not in examined.left_out)
+    return without_dependencies(stay, examined.left_out)
 
 
 def write_record(store: Path, record: TrustRecord) -> None:

@@ -176,7 +176,7 @@ def show(
     if not keys:
         keyed = (f"{kind}:{name}" for kind in kinds if kind != "tool")
         found = [key for key in keyed if snapshot.find_node(key) is not None]
-        named = [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]  # also by a synonym or an alias
+        named = [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]  # also by an alias
         keys = list(dict.fromkeys((*found, *named)))
     matches = [match for match in snapshot.value_shapes.match(text) if match.text == text]
     if not keys and not matches:

@@ -185,7 +185,7 @@ class _Build:
                     cache=documents,
                     complete=self.complete,
                 )
-                applied = apply_overlays(self.overlays, catalog.tools, self.ontology)
+                applied = apply_overlays(self.overlays, catalog.tools)
                 if not applied.tools:
                     names = ", ".join(overlay.name for overlay in self.overlays)
                     remedy = "Leave `hidden` out for some tools"
@@ -198,7 +198,7 @@ class _Build:
             with timed(seconds, "examine"):
                 examined = self._examined(applied.tools, tool_cache)
                 if examined.left_out or examined.kept:
-                    applied = apply_overlays(self.overlays, admitted(catalog.tools, examined), self.ontology)
+                    applied = apply_overlays(self.overlays, admitted(catalog.tools, examined))
                 catalog = replace(catalog, tools=applied.tools)
             seconds["read"] += seconds.pop("examine")
             report = replace(self._write(catalog, applied, folder, kept, tool_cache, seconds), findings=examined.report)
@@ -338,7 +338,7 @@ class _Build:
             vectors_reused=encoder.reused,
             vectors_encoded=encoder.encoded,
             seconds=seconds,
-            overlay=overlay_report(self.overlays, applied, graph),
+            overlay=overlay_report(self.overlays, applied),
             phrases=written,
             weights=told,
         )

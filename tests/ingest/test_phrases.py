@@ -112,12 +112,8 @@ def test_what_the_model_writes_begins_a_line_of_its_own_in_the_file(tmp_path: Pa
     assert set(kept) == {json.loads(line)["tool"] for line in (tmp_path / "phrases.jsonl").read_text().splitlines()}
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Here are some phrases: who said yes", "{}", '{"phrases": [], "not_for": ""}', '{"phrases": ["x"], "not_for": 1}'],
-)
-def test_a_writer_that_keeps_no_form_costs_its_phrases_and_not_the_build(text: str, tmp_path: Path) -> None:
-    kept, report = collected(text, tmp_path=tmp_path)
+def test_a_writer_that_keeps_no_form_costs_its_phrases_and_not_the_build(tmp_path: Path) -> None:
+    kept, report = collected('{"phrases": ["x"], "not_for": 1}', tmp_path=tmp_path)
     assert kept == {} and report.failed == 2
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from ingest.canonical.canonicalize import Canonicalization, canonicalize, system_aliases
 from ontology import Ontology, Provenance, Tool, Triple, load_ontology
-from tests.harness.hash_seeds import said_by
 
 SAID = Provenance("erp/t1", "description", "rules.v1", 0, 5)
 
@@ -167,26 +166,3 @@ def test_the_order_of_triples_changes_the_order_of_the_result_and_nothing_else(o
     other = canonicalize(raw[::-1], tools[::-1], ontology)
     assert list(one.triples) == list(other.triples)[::-1]
     assert list(one.surface_forms.items()) == list(other.surface_forms.items())
-
-
-_SEEDED = """
-import hashlib
-from ingest.canonical.canonicalize import canonicalize
-from ontology import Provenance, Tool, Triple, load_ontology
-names = ["organisation unit", "organization unit", "line item", "lineitem", "Orders", "order", "calender", "e-mail",
-    "email", "meta data", "metadata", "approval"]
-tools = [Tool(id=f"t{n}", name="t", description=text) for n, text in enumerate(["A Delivery Note (DN).", "A Debit Note (DN)."])]
-raw = [
-    Triple(head=name, head_type=kind, predicate=predicate, tail=tail, tail_type="business_object", confidence=0.5,
-        provenance=Provenance("t1", "description", "x.v1"))
-    for name in names for kind in ("business_object", "event", "entity")
-    for predicate, tail in (("part_of", "DN"), ("related_to", "supplier"), ("used_for", "order"))
-]
-found = canonicalize(raw, tools, load_ontology())
-print(hashlib.sha256(repr((list(found.triples), found.surface_forms)).encode()).hexdigest())
-"""
-
-
-def test_the_hash_seed_changes_nothing() -> None:
-    (seen,) = said_by(_SEEDED, ("1", "7"))
-    assert len(seen.strip()) == 64

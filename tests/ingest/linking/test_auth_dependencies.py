@@ -2,43 +2,25 @@
 
 import random
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
-from ingest.linking.edges import DerivedEdge, derive_links
-from ontology import Parameter, Tool, load_ontology
+from ontology import Tool
+from tests.ingest.linking import test_rp_edges
+from tests.ingest.linking.test_rp_edges import links
 
-ONTOLOGY = load_ontology()
-
-
-def tool(name: str, inputs: str = "", outputs: str = "", *, namespace: str = "bank") -> Tool:
-    """A tool in short: ``"order_id note?"`` are a required and an optional input."""
-    return Tool(
-        id=f"{namespace}/{name}",
-        name=name,
-        description=name.replace("_", " ").capitalize() + ".",
-        parameters=tuple(Parameter(name=word.rstrip("?"), required=not word.endswith("?")) for word in inputs.split()),
-        returns=tuple(Parameter(name=word) for word in outputs.split()),
-        metadata={"namespace": namespace},
-    )
-
+tool = partial(test_rp_edges.tool, namespace="bank")
 
 LOGIN = tool("login", "username password", "token")
 BALANCE = tool("get_balance", "token account_number", "balance")
 TRANSFER = tool("transfer_money", "account_number amount token", "transfer_id")
 
 
-def derived(tools: Sequence[Tool]) -> list[DerivedEdge]:
-    return derive_links(tools, ONTOLOGY).edges
-
-
 def needs(tools: Sequence[Tool]) -> list[tuple[str, str, str, str]]:
     """The ``depends_on`` edges, in order."""
-    return [
-        (edge.source, edge.target, edge.parameter, edge.output)
-        for edge in derived(tools)
-        if edge.predicate == "depends_on"
-    ]
+    found = links(list(tools), "depends_on")
+    return [(edge.source, edge.target, edge.parameter, edge.output) for edge in found]
 
 
 def test_the_one_tool_that_opens_a_session_is_needed_by_all_that_require_it() -> None:
@@ -46,14 +28,14 @@ def test_the_one_tool_that_opens_a_session_is_needed_by_all_that_require_it() ->
         ("bank/get_balance", "bank/login", "token", "token"),
         ("bank/transfer_money", "bank/login", "token", "token"),
     ]
-    edge = next(edge for edge in derived([LOGIN, BALANCE]) if edge.predicate == "depends_on")
+    (edge,) = links([LOGIN, BALANCE], "depends_on")
     assert (edge.entity, edge.field, edge.confidence) == ("session", "token", 0.9)
     assert edge.key == "depends_on:token"
 
 
 def test_what_fills_any_other_input_is_not_needed() -> None:
     accounts = tool("find_account", "customer_name", "account_number")
-    assert [edge.source for edge in derived([accounts, BALANCE]) if edge.predicate == "supplies"] == [accounts.id]
+    assert [edge.source for edge in links([accounts, BALANCE])] == [accounts.id]
     assert needs([accounts, BALANCE]) == []
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.linking import LinkLimits
-from ingest.linking.edges import DerivedEdge, derive_links
+from ingest.linking.edges import MOST_SUPPLIERS, DerivedEdge, derive_links
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
 from tests.harness.waiting import bounded_work
@@ -97,7 +96,7 @@ def test_fan_out_is_bounded_and_the_own_system_comes_first() -> None:
     tools = [tool(f"list_users_{n:03}", "", "users[].user_id", namespace=f"s{n % 4}") for n in range(60)]
     tools.append(tool("block_user", "user_id", namespace="s2"))
     edges = [edge for edge in links(tools) if edge.target == "s2/block_user"]
-    assert len(edges) == LinkLimits().max_providers
+    assert len(edges) == MOST_SUPPLIERS
     assert {edge.source.split("/")[0] for edge in edges} == {"s2"}
     assert [edge.source for edge in edges] == sorted(edge.source for edge in edges)
 
@@ -143,7 +142,7 @@ def test_edges_are_those_of_comparing_all_pairs(reads: list[tuple[str, str]]) ->
     linked = {(edge.source, edge.target) for edge in found}
     assert linked <= expected
     for target, count in Counter(target for _, target in expected).items():
-        assert sum(edge.target == target for edge in found) == min(count, LinkLimits().max_providers)
+        assert sum(edge.target == target for edge in found) == min(count, MOST_SUPPLIERS)
     assert all(0 < edge.confidence <= 1 for edge in found)
 
 

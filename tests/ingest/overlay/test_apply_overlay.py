@@ -11,8 +11,6 @@ from ontology.ontology import load_ontology
 from ontology.tool import Dependency, Parameter, Tool
 from tests.ingest.overlay.test_overlay_file import write
 
-ONTOLOGY = load_ontology()
-
 
 def _tool(name: str, *inputs: str, namespace: str = "desk", **others: object) -> Tool:
     parameters = tuple(Parameter(name=one, required=True) for one in inputs)
@@ -22,7 +20,7 @@ def _tool(name: str, *inputs: str, namespace: str = "desk", **others: object) ->
 
 def _applied(tmp_path: Path, tools: list[Tool], *texts: str) -> AppliedOverlays:
     paths = [write(tmp_path, text, f"{number}.yaml") for number, text in enumerate(texts)]
-    return apply_overlays(load_overlays(paths), tools, ONTOLOGY)
+    return apply_overlays(load_overlays(paths), tools)
 
 
 def _by_name(applied: AppliedOverlays) -> dict[str, Tool]:
@@ -31,7 +29,7 @@ def _by_name(applied: AppliedOverlays) -> dict[str, Tool]:
 
 def test_without_an_overlay_nothing_changes() -> None:
     tools = (_tool("list_bugs"),)
-    assert apply_overlays((), tools, ONTOLOGY) == AppliedOverlays(tools=tools)
+    assert apply_overlays((), tools) == AppliedOverlays(tools=tools)
 
 
 def test_a_hidden_tool_is_left_out_with_the_dependencies_on_it(tmp_path: Path) -> None:
@@ -152,25 +150,13 @@ namespaces:
     )
 
 
-def _linked(applied: AppliedOverlays) -> tuple[set[tuple[str, str, str]], dict[str, tuple[str, ...]]]:
-    links = derive_links(applied.tools, ONTOLOGY, applied.declarations.links)
-    edges = {(edge.source, edge.target, edge.parameter) for edge in links.edges if edge.predicate == "supplies"}
-    return edges, dict(links.context)
-
-
-def test_a_synonym_and_context_parameters_change_the_edges(tmp_path: Path) -> None:
-    tools = [
-        _tool("list_bugs", returns=(Parameter(name="items[].bug_id"),)),
-        _tool("get_issue", "issue_id"),
-        _tool("list_projects", returns=(Parameter(name="items[].project_id"),)),
-        _tool("get_report", "project_id"),
-    ]
-    edges, context = _linked(_applied(tmp_path, tools))
-    assert ("desk/list_bugs", "desk/get_issue", "issue_id") not in edges
-    assert ("desk/list_projects", "desk/get_report", "project_id") in edges
-    assert context == {}
-    text = "namespaces: {desk: {synonyms: {bug: issue}, context_parameters: ['project*']}}"
-    edges, context = _linked(_applied(tmp_path, tools, text))
-    assert ("desk/list_bugs", "desk/get_issue", "issue_id") in edges
-    assert ("desk/list_projects", "desk/get_report", "project_id") not in edges
-    assert context == {"desk/get_report": ("project_id",)}
+def test_no_tool_supplies_a_context_parameter(tmp_path: Path) -> None:
+    tools = [_tool("list_projects", returns=(Parameter(name="items[].project_id"),)), _tool("get_report", "project_id")]
+    for texts, context in (
+        ((), {}),
+        (("namespaces: {desk: {context_parameters: ['project*']}}",), {"desk/get_report": ("project_id",)}),
+    ):
+        applied = _applied(tmp_path, tools, *texts)
+        links = derive_links(applied.tools, load_ontology(), applied.declarations.links)
+        assert dict(links.context) == context
+        assert bool(links.edges) is not bool(context)

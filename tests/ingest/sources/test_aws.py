@@ -3,6 +3,7 @@
 import gzip
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
-from ontology.tool import Tool
+from tests.ingest.sources import read_file
 
 MODEL: dict[str, Any] = {
     "version": "2.0",
@@ -55,13 +56,7 @@ MODEL: dict[str, Any] = {
 }
 
 
-def read(path: Path, model: Any) -> tuple[dict[str, Tool], list[RejectedRecord]]:
-    raw = json.dumps(model).encode()
-    path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
-    document = Document(path.name, path=path)
-    assert AwsSource().accepts(document)
-    items = list(AwsSource().read(document))
-    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, RejectedRecord)]
+read = partial(read_file, AwsSource())
 
 
 @pytest.mark.parametrize("name", ["service-2.json", "service-2.json.gz"])

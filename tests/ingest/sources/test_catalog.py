@@ -140,18 +140,14 @@ def test_a_bad_document_stops_nothing_else(tmp_path: Path, name: str) -> None:
 
 
 def test_yaml_aliases(tmp_path: Path) -> None:
-    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n"
-    for before, name in zip("abcdefgh", "bcdefghi", strict=True):
-        bomb += f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
-    write(tmp_path / "bomb.yaml", f"openapi: 3.0.0\n{bomb}")
     write(tmp_path / "loop.yaml", "openapi: 3.0.0\npaths: &p\n  /x: *p\n")
     shared = "openapi: 3.0.0\nx: &op\n  responses: {200: {description: ok}}\npaths:\n  /a:\n    get: *op\n  /b:\n    get:\n      <<: *op\n"
     write(tmp_path / "shared.yaml", shared)
     write(tmp_path / "twice.yaml", "openapi: 3.0.0\na: &x 1\nb: &x 2\npaths:\n  /c:\n    get: {summary: *x}\n")
     catalog = read_catalog([str(tmp_path)])
-    assert reasons(catalog)[:2] == [("bomb.yaml:8", "invalid-yaml"), ("loop.yaml:2", "invalid-yaml")]
+    assert reasons(catalog)[0] == ("loop.yaml:2", "invalid-yaml")
     assert [tool.id for tool in catalog.tools][:2] == ["shared/get_a", "shared/get_b"]
-    assert len(catalog.tools) + len(catalog.rejected) == 5
+    assert len(catalog.tools) + len(catalog.rejected) == 4
 
 
 def test_paths_that_are_not_there(tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
 """Function definitions in the forms that chat models and their frameworks take."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ingest.sources import Document, RejectedRecord
 from ingest.sources.function import FunctionSource
-from ontology.tool import Tool
+from tests.ingest.sources import read_file
 
 SCHEMA = {
     "type": "object",
@@ -34,11 +34,7 @@ FORMS: dict[str, Any] = {
 }
 
 
-def read(path: Path, text: str) -> tuple[list[Tool], list[RejectedRecord]]:
-    path.write_text(text, encoding="utf-8")
-    document = Document(path.name, path=path)
-    items = list(FunctionSource().read(document))
-    return [i for i in items if isinstance(i, Tool)], [i for i in items if isinstance(i, RejectedRecord)]
+read = partial(read_file, FunctionSource())
 
 
 def test_each_form(tmp_path: Path, subtests: pytest.Subtests) -> None:
@@ -47,7 +43,7 @@ def test_each_form(tmp_path: Path, subtests: pytest.Subtests) -> None:
             with subtests.test(ascii(form)):
                 tools, rejected = read(tmp_path / f"f.{ending}", json.dumps(FORMS[form]))
                 assert rejected == []
-                (tool,) = tools
+                (tool,) = tools.values()
                 assert (tool.id, tool.name, tool.description) == ("weather", "weather", "Tells the weather.")
                 assert [(p.name, p.type, p.required, p.enum) for p in tool.parameters] == [
                     ("city", "string", True, ()),
@@ -65,9 +61,10 @@ def test_outputs_and_metadata(tmp_path: Path) -> None:
         "department": "Met",
     }
     tools, _ = read(tmp_path / "f.json", json.dumps([row]))
-    assert tools[0].parameters == ()
-    assert [output.name for output in tools[0].returns] == ["degrees"]
-    assert tools[0].metadata == {"department": "Met"}
+    (tool,) = tools.values()
+    assert tool.parameters == ()
+    assert [output.name for output in tool.returns] == ["degrees"]
+    assert tool.metadata == {"department": "Met"}
 
 
 def test_bad_definitions_are_refused_one_by_one(tmp_path: Path) -> None:
@@ -81,7 +78,7 @@ def test_bad_definitions_are_refused_one_by_one(tmp_path: Path) -> None:
         "7",
     ]
     tools, rejected = read(tmp_path / "f.jsonl", "\n".join(rows))
-    assert [tool.name for tool in tools] == ["weather"]
+    assert list(tools) == ["weather"]
     assert [(record.subject, record.reason) for record in rejected] == [
         ("f.jsonl:2", "no-name"),
         ("f.jsonl:3", "invalid-json"),

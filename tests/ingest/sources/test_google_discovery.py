@@ -1,13 +1,11 @@
 """Discovery documents: small ones, broken ones, and those that the installed client ships."""
 
-import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ingest.sources.document import Document
 from ingest.sources.google.source import GoogleDiscoverySource
-from ingest.sources.source import RejectedRecord
-from ontology.tool import Tool
+from tests.ingest.sources import read_file
 
 API: dict[str, Any] = {
     "auth": {"oauth2": {"scopes": {f"https://example.com/{i}": {"description": "x" * 60} for i in range(80)}}},
@@ -59,12 +57,7 @@ API: dict[str, Any] = {
 }
 
 
-def read(path: Path, api: Any) -> tuple[dict[str, Tool], list[RejectedRecord]]:
-    path.write_text(json.dumps(api), encoding="utf-8")
-    document = Document(path.name, path=path)
-    assert GoogleDiscoverySource().accepts(document)
-    items = list(GoogleDiscoverySource().read(document))
-    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, RejectedRecord)]
+read = partial(read_file, GoogleDiscoverySource())
 
 
 def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,12 @@ from egotools import McpCall, build_request
 from ingest.sources import read_catalog, source_for
 from ingest.sources.document import Document
 from ingest.sources.mcp.source import McpSource, list_tools
-from ingest.sources.source import RejectedRecord
 from ontology.errors import CatalogError, DocumentError
-from ontology.tool import Tool
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
 from tests.harness.servers import is_listening
 from tests.harness.waiting import LIMIT_S, wait_until
+from tests.ingest.sources import read_file, split
 
 FIND: dict[str, Any] = {
     "name": "find_orders",
@@ -46,16 +45,7 @@ FIND: dict[str, Any] = {
 PING: dict[str, Any] = {"name": "ping", "inputSchema": {"type": "object"}}
 
 
-def read(path: Path, data: Any) -> tuple[list[Tool], list[RejectedRecord]]:
-    path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
-    document = Document(path.name, path=path)
-    assert McpSource().accepts(document)
-    return split(McpSource().read(document))
-
-
-def split(items: Iterator[Tool | RejectedRecord]) -> tuple[list[Tool], list[RejectedRecord]]:
-    all_ = list(items)
-    return [i for i in all_ if isinstance(i, Tool)], [i for i in all_ if isinstance(i, RejectedRecord)]
+read = partial(read_file, McpSource())
 
 
 @pytest.mark.parametrize(
@@ -74,8 +64,8 @@ def split(items: Iterator[Tool | RejectedRecord]) -> tuple[list[Tool], list[Reje
 def test_a_saved_list_in_every_wrapping(tmp_path: Path, wrapped: Any) -> None:
     tools, rejected = read(tmp_path / "saved.json", wrapped)
     assert rejected == []
-    assert [tool.id for tool in tools] == ["find_orders", "ping"]
-    find = tools[0]
+    assert list(tools) == ["find_orders", "ping"]
+    find = tools[FIND["name"]]
     assert [(p.name, p.required, p.enum) for p in find.parameters] == [
         ("customer_id", True, ()),
         ("filter", False, ()),
@@ -85,7 +75,7 @@ def test_a_saved_list_in_every_wrapping(tmp_path: Path, wrapped: Any) -> None:
     assert find.title == "Find orders"
     assert find.metadata["read_only"] is True
     assert "destructive" not in find.metadata  # what is no boolean says nothing
-    assert tools[1].parameters == ()
+    assert tools["ping"].parameters == ()
 
 
 @pytest.mark.parametrize("key", ["anyOf", "oneOf", "allOf", "then", "dependentSchemas"])
@@ -93,7 +83,7 @@ def test_inputs_of_parts_and_alternatives_are_taken_by_a_call(tmp_path: Path, ke
     parts = [{"properties": {"kind": {"const": kind}, kind: {"type": "string"}}} for kind in ("s3", "web")]
     combined: Any = parts[1] if key == "then" else {"folder": parts[1]} if key == "dependentSchemas" else parts
     schema = {"type": "object", "properties": {"folder": {"type": "string"}}, key: combined}
-    ((tool,), _) = read(tmp_path / "saved.json", {"tools": [{"name": "put", "inputSchema": schema}]})
+    tool = read(tmp_path / "saved.json", {"tools": [{"name": "put", "inputSchema": schema}]})[0]["put"]
     assert tool.call is not None
     arguments = {"folder": "f", "kind": "s3" if key == "allOf" else "web", "web": "w"}
     made = build_request(tool.call, arguments, schema=schema)
@@ -108,7 +98,7 @@ def test_pages_in_lines(tmp_path: Path) -> None:
         {"jsonrpc": "2.0", "id": 2, "result": {"tools": [PING]}},
     ]
     tools, rejected = read(tmp_path / "pages.jsonl", "\n".join(map(json.dumps, pages)))
-    assert [tool.id for tool in tools] == ["find_orders", "ping"]
+    assert list(tools) == ["find_orders", "ping"]
     assert rejected == []
 
 
@@ -119,7 +109,7 @@ def test_a_bad_tool_or_line_is_refused_and_stops_nothing(tmp_path: Path) -> None
     ]
     rows = [{**PING, "name": " "}, 7, {"name": "odd", "inputSchema": []}, dangling, PING, *kept]
     tools, rejected = read(tmp_path / "saved.json", {"tools": rows})
-    assert [tool.id for tool in tools] == ["ping", "a", "b"]  # an answer that cannot be read costs no tool
+    assert list(tools) == ["ping", "a", "b"]  # an answer that cannot be read costs no tool
     assert [(r.subject, r.reason) for r in rejected] == [
         ("saved.json#1", "no-name"),
         ("saved.json#2", "wrong-type"),
@@ -130,7 +120,7 @@ def test_a_bad_tool_or_line_is_refused_and_stops_nothing(tmp_path: Path) -> None
     ]
     error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no such method"}}
     tools, rejected = read(tmp_path / "l.jsonl", "\n".join([json.dumps(error), '{"half', "3", json.dumps(PING)]))
-    assert [tool.id for tool in tools] == ["ping"]
+    assert list(tools) == ["ping"]
     assert [(r.subject, r.reason) for r in rejected] == [
         ("l.jsonl:1", "rpc-error"),
         ("l.jsonl:2", "invalid-json"),
@@ -200,8 +190,8 @@ def test_a_live_server_over_stdio(tmp_path: Path) -> None:
     assert isinstance(source_for(document), McpSource)
     tools, rejected = split(McpSource().read(document))
     assert rejected == []
-    assert [tool.id for tool in tools] == ["find_stock", "book"]
-    find = tools[0]
+    assert list(tools) == ["find_stock", "book"]
+    find = tools["find_stock"]
     assert [(p.name, p.type, p.required) for p in find.parameters] == [
         ("material", "string", True),
         ("plant", "string", False),
@@ -209,7 +199,7 @@ def test_a_live_server_over_stdio(tmp_path: Path) -> None:
     assert find.title == "Find stock"
     assert find.description == "Says how much of a material a plant has."
     assert (find.metadata["service"], find.metadata["read_only"]) == ("warehouse", True)
-    assert [output.name for output in tools[1].returns] == ["result"]
+    assert [output.name for output in tools["book"].returns] == ["result"]
 
 
 @pytest.mark.usefixtures("sdk")
@@ -228,7 +218,7 @@ def test_a_live_server_over_http(tmp_path: Path) -> None:
             server.terminate()
             server.communicate(timeout=LIMIT_S)
     assert rejected == []
-    assert [tool.id for tool in tools] == ["find_stock", "book"]
+    assert list(tools) == ["find_stock", "book"]
 
 
 @pytest.mark.usefixtures("sdk")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ingest.sources.document import Document
 from ingest.sources.odata.source import ODataSource
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool
+from tests.ingest.sources import read_file
 
 V2 = """<?xml version="1.0" encoding="utf-8"?>
 <edmx:Edmx Version="1.0" xmlns:edmx="http://schemas.microsoft.com/ado/2007/06/edmx"
@@ -112,14 +112,7 @@ V4 = """<?xml version="1.0"?>
 
 
 def read(folder: Path, text: str | bytes, name: str = "service.edmx") -> tuple[dict[str, Tool], list[RejectedRecord]]:
-    path = folder / name
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    document = Document(name, path=path)
-    assert ODataSource().accepts(document)
-    items = list(ODataSource().read(document))
-    tools = [item for item in items if isinstance(item, Tool)]
-    assert len({tool.id for tool in tools}) == len(tools)
-    return {tool.id: tool for tool in tools}, [item for item in items if isinstance(item, RejectedRecord)]
+    return read_file(ODataSource(), folder / name, text)
 
 
 def inputs(tool: Tool) -> dict[str, bool]:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.python.child import read_module
 from ontology.errors import DocumentError
+from tests.harness.waiting import wait_until
 
 GOOD = '"""Good."""\nimport sys\nprint("noise" * 1000)\nsys.stderr.write("more noise")\ndef find(name: str) -> str:\n    """Find a thing."""\n'
 BAD = {
@@ -56,11 +56,7 @@ def test_a_module_that_hangs_is_killed_with_what_it_started(modules: Path) -> No
     with pytest.raises(DocumentError, match=r"not read within 15 s"):
         list(read_module("python:starts_for_child_test", timeout_s=15))
     pid = int((modules / "pid").read_text())
-    for _ in range(100):
-        if not _runs(pid):
-            break
-        time.sleep(0.05)
-    assert not _runs(pid)
+    wait_until(lambda: not _runs(pid))
 
 
 def _runs(pid: int) -> bool:
@@ -70,17 +66,17 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_the_variables_of_a_source_reach_its_module_and_the_path_of_modules_is_one(tmp_path: Path) -> None:
+def test_the_variables_of_a_source_reach_its_module_and_no_text_and_the_path_of_modules_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "own" / "ingest").mkdir(parents=True)
     (tmp_path / "own" / "ingest" / "__init__.py").write_text("raise SystemExit", encoding="utf-8")
-    code = 'import os\ndef find(name: str = os.environ["KIND"]):\n    """Find."""\n'
+    code = "import os\ndef find(name: str): ...\nfind.__doc__ = 'Find with ' + os.environ['KEY'] + '.'\n"
     (tmp_path / "own" / "of_the_source.py").write_text(code, encoding="utf-8")
-    source = {
-        "name": "a",
-        "location": "python:of_the_source",
-        "env": {"PYTHONPATH": f"{tmp_path / 'own'}", "KIND": "x"},
-    }
+    monkeypatch.setenv("OUR_KEY", "S3CRET-of-ours")
+    env = {"PYTHONPATH": f"{tmp_path / 'own'}", "KEY": "${OUR_KEY}"}
+    source = {"name": "ours", "location": "python:of_the_source", "env": env}
     (tmp_path / "sources.yaml").write_text(f"sources:\n  - {json.dumps(source)}\n", encoding="utf-8")
     catalog = read_catalog([str(tmp_path / "sources.yaml")])
-    (tool,) = catalog.tools
-    assert tool.parameters[0].default == "x" and catalog.rejected == ()
+    assert [(tool.id, tool.description) for tool in catalog.tools] == [("ours/find", "Find with ***.")]
+    assert catalog.rejected == ()

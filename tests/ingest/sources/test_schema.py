@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from ingest.sources.json_schema.schema import flatten, local_lookup
 from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.prose import plain
+from tests.ingest.sources import any_json
 
 
 def alone(schema: Any, *, output: bool = False) -> dict[str, Any]:
@@ -96,16 +96,7 @@ def test_what_is_left_out_is_not_required(flag: str, shared: bool, in_list: bool
     assert not validator.is_valid({"b": wrap(iter([{"id": "x"}]))})
 
 
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
-        ["type", "properties", "items", "required", "enum", "allOf", "anyOf", "nullable", "default", "a", "b"]
-    ), inner, max_size=4),
-    max_leaves=12,
-)  # fmt: skip
-
-
-@given(_JSON)
+@given(any_json("type properties items required enum allOf anyOf nullable default a b"))
 def test_whatever_the_source_holds_the_result_is_a_valid_schema(source: Any) -> None:
     Draft202012Validator.check_schema(alone({"properties": {"x": source}}))
 

@@ -60,7 +60,7 @@ def write(folder: Path, text: str) -> Path:
 def test_all_faults_of_a_file_are_reported_at_once_with_line_and_remedy(tmp_path: Path) -> None:
     path = write(tmp_path, FAULTY)
     sources, faults = check_sources(path)
-    assert sources == ()
+    assert sources is None
     said = [(fault.line, fault.problem) for fault in faults]
     for line, words in (
         (3, "the location holds a secret"),
@@ -167,19 +167,6 @@ def test_headers_go_to_the_origin_alone_and_a_file_may_hold_the_value(
         ("nofile", "no-value"),
     }
     assert "S3CRET" not in repr(catalog)
-
-
-def test_the_environment_of_a_module_is_that_of_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import os\ndef find(name: str) -> str: ...\nfind.__doc__ = 'Find with ' + os.environ['SOURCE_KEY'] + '.'\n"
-    (tmp_path / "keyed_for_source_test.py").write_text(code, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("OUR_KEY", "S3CRET-of-ours")
-    path = write(
-        tmp_path,
-        "sources:\n  - name: ours\n    location: python:keyed_for_source_test\n    env: {SOURCE_KEY: '${OUR_KEY}'}\n",
-    )
-    catalog = read_catalog([str(path)])
-    assert [(tool.id, tool.description) for tool in catalog.tools] == [("ours/find", "Find with ***.")]
 
 
 def test_an_error_shows_names_and_no_secrets() -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ingest.sources import Document, RejectedRecord
+from ingest.sources import RejectedRecord
 from ingest.sources.table.source import TableSource
 from ontology.errors import DocumentError
 from ontology.tool import Tool
+from tests.ingest.sources import read_file
 
 REMINDER = {
     "title": "Send Task Deadline Reminder",
@@ -23,11 +24,8 @@ REMINDER = {
 
 
 def read(path: Path, text: str | bytes) -> tuple[list[Tool], list[RejectedRecord]]:
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    document = Document(path.name, path=path, namespace="ns")
-    assert TableSource().accepts(document)
-    items = list(TableSource().read(document))
-    return [i for i in items if isinstance(i, Tool)], [i for i in items if isinstance(i, RejectedRecord)]
+    tools, rejected = read_file(TableSource(), path, text, namespace="ns")
+    return list(tools.values()), rejected
 
 
 def test_a_row_in_the_papers_form(tmp_path: Path) -> None:

@@ -42,19 +42,17 @@ class Explainer:
 
     def __init__(self, context: QueryContext, returned: Sequence[int]) -> None:
         self._context = context
-        self._text = context.query.text
+        text = context.query.text
         self._returned = {*returned}
-        values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
-        self._given = given_values(self._text, values)
+        self._given = given_values(text, context.query.values or find_values(text, context.snapshot.value_shapes))
         in_values = {at for given in self._given for at in range(given.value.start, given.value.end)}
-        words = islice(_WORD.finditer(self._text), _MAX_READ)
+        words = islice(_WORD.finditer(text), _MAX_READ)
         self._words = [(word[0], terms(word[0])) for word in words if word.start() not in in_values]
 
     def explain(self, tool: int) -> str:
         """The line of one tool; of what it could say, the later parts give way where it would be longer than 25 words."""
         context = self._context
-        words = self._matched(tool_facts(context.snapshot, tool))
-        matched = f'matches "{words}"' if words else ""
+        matched = self._matched(tool_facts(context.snapshot, tool))
         count = context.past_sessions.get(tool)
         used = f"used for {count} similar request{'s' if count > 1 else ''}" if count else ""
         opening = [part for part in (matched, self._served(tool), used) if part]
@@ -79,7 +77,7 @@ class Explainer:
                 weights[word] = max(idf(term) * (_NAME_WEIGHT if term in facts.name else 1.0) for term in its)
                 seen.update(its)
         best = nlargest(_MOST_MATCHED, weights, key=lambda word: weights[word])
-        return " ".join(word for word in weights if word in best)[:_MAX_CHARS]
+        return f'matches "{" ".join(word for word in weights if word in best)[:_MAX_CHARS]}"' if best else ""
 
     def _inputs(self, tool: int) -> _Inputs:
         """Where the inputs of a tool come from. A supplier was executed, or completes the answer with a value of a list:
@@ -100,12 +98,16 @@ class Explainer:
         return _Inputs(given, suppliers, others)
 
     def _served(self, tool: int) -> str:
-        """What a supporting tool is for: that it goes before a returned tool, or what it gives to one; empty for others."""
-        own = {needed.terms for needed in tool_facts(self._context.snapshot, tool).required}
+        """What a supporting tool is for: that it goes before a returned tool, or what it gives to one that the request
+        does not give; empty for others."""
+        snapshot, have = self._context.snapshot, self._context.request.have
+        own = {needed.terms for needed in tool_facts(snapshot, tool).required}
         for each in self._context.supporting:
             if each.tool != tool or each.consumer not in self._returned:
                 continue
-            consumer = _cut(self._context.snapshot.tool_id(each.consumer), _MAX_ID_CHARS)
+            if each.parameter in given_inputs(self._given, have, each.consumer, tool_facts(snapshot, each.consumer)):
+                continue
+            consumer = _cut(snapshot.tool_id(each.consumer), _MAX_ID_CHARS)
             is_sure = each.confidence >= MIN_CONFIDENCE
             if not each.parameter:
                 return f"{'goes' if is_sure else 'may go'} before {consumer}"
@@ -118,10 +120,8 @@ class Explainer:
         for name, value in [(name, value) for name, value in inputs.given.items() if value.strip()][:values]:
             yield f"{_label(name)} is {_cut(value, _MAX_VALUE_CHARS)}"
         for name, supplier in [*inputs.suppliers.items()][:suppliers]:
-            called = self._context.snapshot.tool_id(supplier)
-            is_done = supplier in self._context.done
-            verb, first = ("use the result of", "") if is_done else ("call", " first")
-            yield f"{verb} {_cut(called, _MAX_ID_CHARS)}{first} for {_label(name)}"
+            verb, first = ("use the result of", "") if supplier in self._context.done else ("call", " first")
+            yield f"{verb} {_cut(self._context.snapshot.tool_id(supplier), _MAX_ID_CHARS)}{first} for {_label(name)}"
         names = [_label(each.name) for each in inputs.others]
         if names and others:
             more = f" and {len(names) - others} more" if len(names) > others else ""

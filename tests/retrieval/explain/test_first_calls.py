@@ -88,3 +88,10 @@ def test_a_supporting_tool_says_what_it_gives_to_which_tool(
     engine = _engine(tmp_path, ontology, {LIST: confidence})
     line = _line(engine, "refund the payment", "list_payments")
     assert f"{said} payment_ref to shop/refund_payment" in line
+
+
+def test_a_supporting_tool_does_not_give_what_the_request_gives(tmp_path: Path, ontology: Ontology) -> None:
+    engine = _engine(tmp_path, ontology, {LIST: 0.97})
+    asked = "refund the payment with ref PAY-9"
+    assert "payment_ref is PAY-9" in _line(engine, asked, "refund_payment")
+    assert "payment_ref" not in _line(engine, asked, "list_payments")

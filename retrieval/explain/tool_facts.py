@@ -24,7 +24,7 @@ class Input:
     required: bool = False
     enum: tuple[str, ...] = ()
     type: str = ""
-    of: tuple[str, ...] = ()  # the index terms of what it identifies where its name need not say so
+    of: tuple[tuple[str, ...], ...] = ()  # the index terms of what it may identify where its name need not say so
 
     @cached_property
     def short(self) -> str:
@@ -102,15 +102,15 @@ def _facts(row: Any) -> ToolFacts:
     surroundings = tuple(name for name in context if isinstance(name, str)) if isinstance(context, list) else ()
     title, name = metadata.get("title"), row["name"]
     shown = title if isinstance(title, str) and title else name
-    objects = dict.fromkeys(("id", "name", "title"), terms(shown)[-1:])
-    objects |= {place: terms(noun) for noun, place in _PLACE.findall(str(metadata.get("path", "")))}
+    nouns = {place: terms(noun) for noun, place in _PLACE.findall(str(metadata.get("path", "")))}
+    bare = dict.fromkeys(("id", "Id", "ID", "name", "Name", "title"), terms(shown)[-1:])  # of what the tool is about
     inputs = [
         Input(
             name=each["name"],
             required=each.get("required") is True,
             enum=tuple(each.get("enum") or ()),
             type=each.get("type") or "",
-            of=tuple(objects.get(each["name"].removeprefix("body."), ())),
+            of=tuple(tuple(one.get(each["name"].removeprefix("body."), ())) for one in (nouns, bare)),
         )
         for each in row["parameters"]
     ]
@@ -140,7 +140,7 @@ _WRITTEN = {kind: _NAMED[kind] for kind in ("email", "url", "iban")} | {"phone":
 _BEFORE_CHARS = 60  # before a value that are read for the noun beside it, in the same part of the sentence
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
 _BREAK = re.compile(r"[.,;:!?()\n]|\b(?:for|of|to|from|in|on|at|by|and|or)\b")  # what is before is another thing
-_KEY = re.compile(r"(?<![\w/-])[A-Za-z]+-?\d(?![\w/-])")  # ``WEB-8``, ``fra1``: matching reads it as a word
+_KEY = re.compile(r"(?<![\w/-])[A-Za-z]+(?:_[a-z]+){0,4}[-_]?\d(?![\w/-])")  # ``WEB-8``, which matching reads as a word
 
 
 class GivenValue(NamedTuple):
@@ -205,4 +205,5 @@ def _says(given: GivenValue, needed: Input) -> bool:
     if not is_scalar or needed.enum or ("[]" in needed.name and not needed.required):  # of items there may be none
         return False
     nouns = given.nouns if is_number else given.nouns[-1:]  # "pull request 42"
-    return needed.of == given.nouns[-len(needed.of) :] != () or not {*needed.entity[-1:]}.isdisjoint(nouns)
+    is_of = any(one and given.nouns[-len(one) :] == one for one in needed.of)
+    return is_of or not {*needed.entity[-1:]}.isdisjoint(nouns)

@@ -50,6 +50,7 @@ def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engi
         _tool("add_to_playlist", "Add a song to a playlist.", "playlist_id"),
         _tool("get_attachment", "Get the facts of an attachment.", "id", path="/attachment/{id}"),
         _tool("cancel_subscription", "Cancel a plan.", "exposed_id", path="/subscriptions/{exposed_id}"),
+        _tool("get_hosted_zone", "Get a zone.", "Id", path="/hostedzone/{Id}"),
         _tool("rename_branch", "Rename a branch.", "owner", "repo", path="/repos/{owner}/{repo}/branch"),
         _tool("create_filter", "Create a filter.", "name", optional=("transition.id",)),
         _tool("find_dashboards", "Find each dashboard.", optional=("dashboardName",)),
@@ -76,11 +77,13 @@ def github(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Engi
         # The noun of an input stands in the path, whatever the name of the input.
         ("get attachment 10042", "get_attachment", "id is 10042", "takes"),
         ("cancel the subscription sub_1MowQVLkdIwHu7ixe", "cancel_subscription", "exposed_id is sub_1Mow", "takes"),
+        ("get the hosted zone Z1D633PJN98FT9", "get_hosted_zone", "Id is Z1D633PJN98FT9", "takes"),
         # What the noun names has a name; no number is one.
         ('create a filter named "My open bugs"', "create_filter", "name is My open bugs", "transition"),
         ("find dashboard 10012", "find_dashboards", "", "is 10012"),
         ("add a record to the domain acme.com", "add_record", "domain_name is acme.com; takes forwarding.port", ""),
         # An identifier of one digit is no word; a noun before a preposition is that of another thing.
+        ("move ticket big_one_8", "move_ticket", "ticketIdOrKey is big_one_8", "takes"),
         ("move ticket WEB-8", "move_ticket", "ticketIdOrKey is WEB-8", "takes"),
         ("move after the session for ticket 5512", "move_ticket", "ticketIdOrKey is 5512", "session is"),
         # What is quoted as matching matches.

@@ -22,8 +22,6 @@ _MAX_CHARS = 60
 _MAX_READ = 400  # words of the request
 _NAME_WEIGHT = 4.0
 _WORD = re.compile(r"[^\W_]+(?:['’./-][^\W_]+)*")
-
-
 MAX_WORDS = 25
 _MAX_NAME_CHARS = 60
 _MAX_ID_CHARS = 120
@@ -44,44 +42,42 @@ class Explainer:
 
     def __init__(self, context: QueryContext, returned: Sequence[int]) -> None:
         self._context = context
-        self._text = context.query.text
+        text = context.query.text
         self._returned = {*returned}
-        values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
-        self._given = given_values(self._text, values)
-        in_values = {at for value in values for at in range(value.start, value.end)}
-        words = islice(_WORD.finditer(self._text), _MAX_READ)
+        self._given = given_values(text, context.query.values or find_values(text, context.snapshot.value_shapes))
+        in_values = {at for given in self._given for at in range(given.value.start, given.value.end)}
+        words = islice(_WORD.finditer(text), _MAX_READ)
         self._words = [(word[0], terms(word[0])) for word in words if word.start() not in in_values]
 
     def explain(self, tool: int) -> str:
         """The line of one tool; of what it could say, the later parts give way where it would be longer than 25 words."""
         context = self._context
-        words = self._matched(tool_facts(context.snapshot, tool))
-        matched = f'matches "{words}"' if words else ""
+        matched = self._matched(tool_facts(context.snapshot, tool))
         count = context.past_sessions.get(tool)
         used = f"used for {count} similar request{'s' if count > 1 else ''}" if count else ""
         opening = [part for part in (matched, self._served(tool), used) if part]
         if not opening:  # the first everyday phrase that has a word of the request
             phrases = phrases_of(context.snapshot.tool(tool)) if context.phrases is not None else ()
             said = next((each for each in phrases if context.query.weights.keys() & set(terms(each))), "")
-            opening = [f'people say "{_cut(said, _MAX_NAME_CHARS)}"' if said else "near in meaning"]
+            opening = [f'people say "{_cut(said, _MAX_NAME_CHARS)}"' if said else "no word in common"]
         inputs = self._inputs(tool)
         for shown in _SHOWN:
             line = "; ".join((*opening, *self._parts(inputs, shown)))
             if len(line.split()) <= MAX_WORDS:
                 return line
-        return opening[0] if len(opening[0].split()) <= MAX_WORDS else "near in meaning"
+        return opening[0] if len(opening[0].split()) <= MAX_WORDS else "no word in common"
 
     def _matched(self, facts: ToolFacts) -> str:
         """The words of the request that say most of a tool, at most five, in the order of the request: the rarest that
         its document has, of which a word of its name counts four times."""
         idf = self._context.snapshot.fields["whole"].idf
-        weights: dict[str, float] = {}
+        weights, seen = dict[str, float](), set[str]()
         for word, its in self._words:
-            known = [idf(term) * (_NAME_WEIGHT if term in facts.name else 1.0) for term in its if term in facts.all]
-            if known and word.lower() not in map(str.lower, weights):
-                weights[word] = max(known)
+            if its and seen.isdisjoint(its) and all(term in facts.name or term in facts.description for term in its):
+                weights[word] = max(idf(term) * (_NAME_WEIGHT if term in facts.name else 1.0) for term in its)
+                seen.update(its)
         best = nlargest(_MOST_MATCHED, weights, key=lambda word: weights[word])
-        return " ".join(word for word in weights if word in best)[:_MAX_CHARS]
+        return f'matches "{" ".join(word for word in weights if word in best)[:_MAX_CHARS]}"' if best else ""
 
     def _inputs(self, tool: int) -> _Inputs:
         """Where the inputs of a tool come from. A supplier was executed, or completes the answer with a value of a list:
@@ -102,33 +98,40 @@ class Explainer:
         return _Inputs(given, suppliers, others)
 
     def _served(self, tool: int) -> str:
-        """What a supporting tool is for: that it goes before a returned tool, or what it gives to one; empty for others."""
-        own = {needed.terms for needed in tool_facts(self._context.snapshot, tool).required}
+        """What a supporting tool is for: that it goes before a returned tool, or what it gives to one that the request
+        does not give; empty for others."""
+        snapshot, have = self._context.snapshot, self._context.request.have
+        own = {needed.terms for needed in tool_facts(snapshot, tool).required}
         for each in self._context.supporting:
             if each.tool != tool or each.consumer not in self._returned:
                 continue
-            consumer = _cut(self._context.snapshot.tool_id(each.consumer), _MAX_ID_CHARS)
+            if each.parameter in given_inputs(self._given, have, each.consumer, tool_facts(snapshot, each.consumer)):
+                continue
+            consumer = _cut(snapshot.tool_id(each.consumer), _MAX_ID_CHARS)
             is_sure = each.confidence >= MIN_CONFIDENCE
             if not each.parameter:
                 return f"{'goes' if is_sure else 'may go'} before {consumer}"
             if tuple(terms(short_name(each.parameter))) not in own:  # else it needs the value itself
-                given = _cut(short_name(each.parameter), _MAX_NAME_CHARS)
-                return f"{'gives' if is_sure else 'can give'} {given} to {consumer}"
+                return f"{'gives' if is_sure else 'can give'} {_label(each.parameter)} to {consumer}"
         return ""
 
     def _parts(self, inputs: _Inputs, shown: tuple[int, int, int]) -> Iterator[str]:
         values, suppliers, others = shown
         for name, value in [(name, value) for name, value in inputs.given.items() if value.strip()][:values]:
-            yield f"{_cut(short_name(name), _MAX_NAME_CHARS)} is {_cut(value, _MAX_VALUE_CHARS)}"
+            yield f"{_label(name)} is {_cut(value, _MAX_VALUE_CHARS)}"
         for name, supplier in [*inputs.suppliers.items()][:suppliers]:
-            called, needed = self._context.snapshot.tool_id(supplier), _cut(short_name(name), _MAX_NAME_CHARS)
-            is_done = supplier in self._context.done
-            verb, first = ("use the result of", "") if is_done else ("call", " first")
-            yield f"{verb} {_cut(called, _MAX_ID_CHARS)}{first} for {needed}"
-        names = [_cut(each.short, _MAX_NAME_CHARS) for each in inputs.others]
+            verb, first = ("use the result of", "") if supplier in self._context.done else ("call", " first")
+            yield f"{verb} {_cut(self._context.snapshot.tool_id(supplier), _MAX_ID_CHARS)}{first} for {_label(name)}"
+        names = [_label(each.name) for each in inputs.others]
         if names and others:
             more = f" and {len(names) - others} more" if len(names) > others else ""
             yield f"takes {', '.join(names[:others])}{more}"
+
+
+def _label(name: str) -> str:
+    """The name of an input; of a nested field with that of the object around it: ``transition.id``."""
+    parts = "_".join(name.replace("[]", "").split()).removeprefix("body.").split(".")
+    return _cut(".".join(filter(None, parts[-2:])) or name, _MAX_NAME_CHARS)
 
 
 def _cut(text: str, most: int) -> str:

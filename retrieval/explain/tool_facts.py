@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,7 @@ class Input:
     required: bool = False
     enum: tuple[str, ...] = ()
     type: str = ""
+    of: tuple[tuple[str, ...], ...] = ()  # the index terms of what it may identify where its name need not say so
 
     @cached_property
     def short(self) -> str:
@@ -44,11 +46,6 @@ class Input:
         """Whether it takes a text."""
         return self.type.lower() in ("", "string", "str", "text")
 
-    @property
-    def is_scalar(self) -> bool:
-        """Whether it takes one text or number."""
-        return self.is_text or self.type.lower() in ("integer", "int", "number", "float", "long")
-
     @cached_property
     def written_kind(self) -> str:
         """The kind of its values where a request that gives one has it written out: an address, a number of a phone; else empty."""
@@ -66,18 +63,12 @@ class ToolFacts:
     """A tool."""
 
     name: frozenset[str]  # index terms of its title and its name
-    object: str  # the last index term of its title
     description: frozenset[str]  # index terms of its description
     inputs: tuple[Input, ...]  # without those that name the surroundings of a call
     surroundings: tuple[Input, ...]  # the required ones of those
     context: tuple[str, ...]  # the names of all of those
     required_names: tuple[str, ...]  # the names of all required inputs
     origins: Mapping[str, str]  # what an overlay file says of the tool → ``FILE:LINE``
-
-    @cached_property
-    def all(self) -> frozenset[str]:
-        """The index terms of its name and description."""
-        return self.description.union(self.name)
 
     @property
     def required(self) -> tuple[Input, ...]:
@@ -90,6 +81,8 @@ class ToolFacts:
         )
 
 
+# The noun before a place of a path, and the input that fills it; of places side by side the noun is that of the last one.
+_PLACE = re.compile(r"([^/{}]+)/\{\+?([^/{}]+)\}(?!/\{)")
 _KEPT = 1_024  # tools of a snapshot whose facts are kept: decoding a row with a large schema takes milliseconds
 _READERS: WeakKeyDictionary[Snapshot, Callable[[int], ToolFacts]] = WeakKeyDictionary()
 
@@ -109,18 +102,20 @@ def _facts(row: Any) -> ToolFacts:
     surroundings = tuple(name for name in context if isinstance(name, str)) if isinstance(context, list) else ()
     title, name = metadata.get("title"), row["name"]
     shown = title if isinstance(title, str) and title else name
+    nouns = {place: terms(noun) for noun, place in _PLACE.findall(str(metadata.get("path", "")))}
+    bare = dict.fromkeys(("id", "Id", "ID", "name", "Name", "title"), terms(shown)[-1:])  # of what the tool is about
     inputs = [
         Input(
             name=each["name"],
             required=each.get("required") is True,
             enum=tuple(each.get("enum") or ()),
             type=each.get("type") or "",
+            of=tuple(tuple(one.get(each["name"].removeprefix("body."), ())) for one in (nouns, bare)),
         )
         for each in row["parameters"]
     ]
     return ToolFacts(
         name=frozenset((*terms(shown), *terms(name))),
-        object=next(reversed(terms(shown)), ""),
         description=frozenset(terms(row.get("description") or "")),
         inputs=tuple(each for each in inputs if each.name not in surroundings),
         surroundings=tuple(each for each in inputs if each.name in surroundings and each.required),
@@ -131,7 +126,8 @@ def _facts(row: Any) -> ToolFacts:
 
 
 # Kinds of value that may identify anything.
-_IDENTIFIERS = frozenset(("identifier", "uuid", "arn", "hex digest", "integer", "code", "repository"))
+_IDENTIFIERS = frozenset(("identifier", "uuid", "arn", "hex digest", "integer", "code", "repository", "ip"))
+_NAMES = frozenset(("quoted", "identifier", "domain"))  # likewise, of what has a name
 # Kinds of value that an input with such a name takes.
 _NAMED = {
     "email": ("email", "mail"),
@@ -143,23 +139,27 @@ _NAMED = {
 _WRITTEN = {kind: _NAMED[kind] for kind in ("email", "url", "iban")} | {"phone": ("phone", "telephone", "mobile")}
 _BEFORE_CHARS = 60  # before a value that are read for the noun beside it, in the same part of the sentence
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
-_BREAK = re.compile(r"[.,;:!?()\n]")
+_BREAK = re.compile(r"[.,;:!?()\n]|\b(?:for|of|to|from|in|on|at|by|and|or)\b")  # what is before is another thing
+_KEY = re.compile(r"(?<![\w/-])[A-Za-z]+(?:_[a-z]+){0,4}[-_]?\d(?![\w/-])")  # ``WEB-8``, which matching reads as a word
 
 
 class GivenValue(NamedTuple):
     """A value of a request."""
 
     value: TypedValue
-    nouns: tuple[str, ...]  # the index term before it, of a number two: "pull request 42"; none like *number*, *called*
+    nouns: tuple[str, ...]  # the two index terms before it; none like *number*, *called*
     uses: frozenset[tuple[int, str]]  # (tool, input) that shows values of its shape
 
 
 def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, ...]:
     """The values of a request that inputs may take."""
+    taken = {at for value in values for at in range(value.start, value.end)}
+    keys = islice((each for each in _KEY.finditer(text) if each.start() not in taken), 20)
+    found = (TypedValue(kind="identifier", text=each[0], start=each.start(), end=each.end()) for each in keys)
     return tuple(
         GivenValue(
             value=value,
-            nouns=_nouns_before(text, value),
+            nouns=tuple(term for term in terms(before) if term not in _SAYS_NAME)[-2:],
             uses=frozenset(
                 (use.tool, use.parameter)
                 for match in value.matches
@@ -167,45 +167,43 @@ def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, .
                 if not (match.shape.kind or use.is_widened or use.output)
             ),
         )
-        for value in values
+        for value in (*values, *found)
+        for before in _BREAK.split(text[max(0, value.start - _BEFORE_CHARS) : value.start])[-1:]
     )
-
-
-def _nouns_before(text: str, value: TypedValue) -> tuple[str, ...]:
-    before = terms(_BREAK.split(text[max(0, value.start - _BEFORE_CHARS) : value.start])[-1])
-    nouns = [term for term in before if term not in _SAYS_NAME]
-    return tuple(nouns[-2:] if value.content.isdigit() else nouns[-1:])
 
 
 def given_inputs(values: Sequence[GivenValue], have: Mapping[str, str], tool: int, facts: ToolFacts) -> dict[str, str]:
     """Input of a tool → its value: that of ``have``, empty where the caller keeps it; or a value of the request, which
-    fills one input: one that shows values of its shape, else one whose name is its kind or the noun before it."""
-    found: dict[str, str] = {}
-    for needed in (*facts.inputs, *facts.surroundings):
-        known = known_value(have, needed.name)
-        if known is not None:
-            found[needed.name] = known
-    left = list(values)
+    fills one input: one that shows values of its shape, else one whose name is its kind or the noun before it. Of
+    ``acme/web`` the owner is a value of its own where the tool takes one."""
+    inputs, left = (*facts.inputs, *facts.surroundings), list(values)
+    known = {each.name: known_value(have, each.name) for each in inputs}
+    found = {name: value for name, value in known.items() if value is not None}
+    owner = next((each.name for each in inputs if each.terms == ("owner",) and each.name not in found), "")
     for by_shape, by_name in ((True, True), (True, False), (False, True)):
         for needed in sorted(facts.inputs, key=lambda each: not each.required):
             for each in left if needed.name not in found else ():
-                shown = (tool, needed.name) in each.uses or _is_of_enum(each, needed)
-                if (shown or not by_shape) and (not by_name or _says(each, needed, facts)):
+                is_choice = each.value.kind == "quoted" and each.value.content.lower() in map(str.lower, needed.enum)
+                shown = is_choice or (tool, needed.name) in each.uses
+                if (shown or not by_shape) and (not by_name or _says(each, needed)):
                     found[needed.name] = each.value.content
                     left.remove(each)
+                    if owner and not shown and each.value.kind == "repository":
+                        found[owner], _, found[needed.name] = each.value.content.partition("/")
                     break
     return found
 
 
-def _is_of_enum(given: GivenValue, needed: Input) -> bool:
-    return given.value.kind == "quoted" and given.value.content.lower() in map(str.lower, needed.enum)
-
-
-def _says(given: GivenValue, needed: Input, facts: ToolFacts) -> bool:
+def _says(given: GivenValue, needed: Input) -> bool:
     """Whether the name of an input is the kind of a value, or what the noun before an identifier names."""
     if needed.is_text and len(needed.terms) == 1 and needed.terms[0] in _NAMED.get(given.value.kind, ()):
         return True
-    noun = needed.entity[-1:] or ((facts.object,) if needed.terms == ("id",) and facts.object else ())
-    is_name = given.value.kind == "quoted" and needed.terms[-1:] in (("name",), ("title",))
-    identifies = (is_name or given.value.kind in _IDENTIFIERS) and needed.is_scalar and not needed.enum
-    return identifies and not {*noun}.isdisjoint(given.nouns)
+    is_number, is_name = given.value.content.isdigit(), needed.short.lower().endswith(("name", "title"))
+    if given.value.kind not in (_NAMES if is_name else _IDENTIFIERS) or (is_name and is_number):
+        return False
+    is_scalar = needed.is_text or needed.type.lower() in ("integer", "int", "number", "float", "long")
+    if not is_scalar or needed.enum or ("[]" in needed.name and not needed.required):  # of items there may be none
+        return False
+    nouns = given.nouns if is_number else given.nouns[-1:]  # "pull request 42"
+    is_of = any(one and given.nouns[-len(one) :] == one for one in needed.of)
+    return is_of or not {*needed.entity[-1:]}.isdisjoint(nouns)

@@ -188,19 +188,38 @@ def test_a_supporting_tool_says_what_it_gives_to_which_tool(engine_of: EngineOf,
     assert f"{said} payment_ref to shop/refund_payment" in line
 
 
+def test_a_supporting_tool_does_not_give_what_the_request_gives(engine_of: EngineOf) -> None:
+    lines = lines_of(_shop(engine_of, {LIST: 0.97}), "refund the payment with ref PAY-9")
+    assert "payment_ref is PAY-9" in lines["shop/refund_payment"] and "payment_ref" not in lines["shop/list_payments"]
+
+
 # -- lines that misled a reader of real catalogues ---------------------------------------------------------------------
 
 
 INPUTS = {"pull_number": "integer", "issue_number": "integer"}
 
 
-def _github_tool(name: str, description: str, *inputs: str, context: tuple[str, ...] = ()) -> Tool:
+def _github_tool(
+    name: str,
+    description: str,
+    *inputs: str,
+    context: tuple[str, ...] = (),
+    path: str = "",
+    optional: tuple[str, ...] = (),
+) -> Tool:
     return Tool(
         id=f"github/{name}",
         name=name,
         description=description,
-        parameters=tuple(Parameter(name=each, type=INPUTS.get(each, "string"), required=True) for each in inputs),
-        metadata={"namespace": "github", **({CONTEXT_PARAMETERS: list(context)} if context else {})},
+        parameters=tuple(
+            Parameter(name=each, type=INPUTS.get(each, "string"), required=each in inputs)
+            for each in (*inputs, *optional)
+        ),
+        metadata={
+            "namespace": "github",
+            **({CONTEXT_PARAMETERS: list(context)} if context else {}),
+            **({"path": path} if path else {}),
+        },
     )
 
 
@@ -214,6 +233,16 @@ def github(engine_of: EngineOf) -> Engine:
         _github_tool("clone_repository", "Clone a repository.", "repo"),
         _github_tool("delete_pod", "Delete a pod.", "name", "namespace"),
         _github_tool("add_to_playlist", "Add a song to a playlist.", "playlist_id"),
+        _github_tool("get_attachment", "Get the facts of an attachment.", "id", path="/attachment/{id}"),
+        _github_tool("cancel_subscription", "Cancel a plan.", "exposed_id", path="/subscriptions/{exposed_id}"),
+        _github_tool("get_hosted_zone", "Get a zone.", "Id", path="/hostedzone/{Id}"),
+        _github_tool("rename_branch", "Rename a branch.", "owner", "repo", path="/repos/{owner}/{repo}/branch"),
+        _github_tool("create_filter", "Create a filter.", "name", optional=("transition.id",)),
+        _github_tool("find_dashboards", "Find each dashboard.", optional=("dashboardName",)),
+        _github_tool(
+            "move_ticket", "Move a ticket.", "ticketIdOrKey", optional=("watchers[].ticket_id", "radar.session")
+        ),
+        _github_tool("add_record", "Add a record.", "domain_name", "forwarding[].port"),
         _github_tool("give_award", "Give an award to an employee at a level of his career.", "award_id"),
     ]
     return engine_of(tools)
@@ -224,18 +253,40 @@ def github(engine_of: EngineOf) -> Engine:
     [
         # A value beside its noun is not taken from elsewhere; whatever else a tool takes is said, also where words give it.
         ("merge pull request 4217", "merge_pull_request", "pull_number is 4217", "takes pull_number"),
-        ("merge PR 42 of acme/webshop", "merge_pull_request", "repo is acme/webshop; takes pull_number, owner", ""),
+        ("merge PR 42 of acme/webshop", "merge_pull_request", "repo is webshop; owner is acme; takes pull_number", ""),
+        ("rename the branch in acme/webshop", "rename_branch", "owner is acme", "takes"),
         ("search people like Jan", "search_people", "takes query", ""),
         ("add song 4iV5W9uYEdYUVa79 to playlist 37i9dQZF1DXcBWIG", "add_to_playlist", "playlist_id is 37i9dQZF", ""),
         ("clone acme/webshop", "clone_repository", "repo is acme/webshop", "takes"),
         # An input that names the surroundings is taken too.
         ("merge a pull request", "merge_pull_request", "takes repo, pull_number, owner", ""),
+        # The noun of an input stands in the path, whatever the name of the input.
+        ("get attachment 10042", "get_attachment", "id is 10042", "takes"),
+        ("cancel the subscription sub_1MowQVLkdIwHu7ixe", "cancel_subscription", "exposed_id is sub_1Mow", "takes"),
+        ("get the hosted zone Z1D633PJN98FT9", "get_hosted_zone", "Id is Z1D633PJN98FT9", "takes"),
+        # What the noun names has a name; no number is one.
+        ('create a filter named "My open bugs"', "create_filter", "name is My open bugs", "transition"),
+        ("find dashboard 10012", "find_dashboards", "", "is 10012"),
+        ("add a record to the domain acme.com", "add_record", "domain_name is acme.com; takes forwarding.port", ""),
+        # An identifier of one digit is no word; a noun before a preposition is that of another thing.
+        ("move ticket big_one_8", "move_ticket", "ticketIdOrKey is big_one_8", "takes"),
+        ("move ticket WEB-8", "move_ticket", "ticketIdOrKey is WEB-8", "takes"),
+        ("move after the session for ticket 5512", "move_ticket", "ticketIdOrKey is 5512", "session is"),
         # What is quoted as matching matches.
+        ("move the get-rich ticket", "move_ticket", 'matches "', "get-rich"),
+        ("issues: close issue of an issue", "close_issue", 'matches "issues close"', ""),
         ("give him the award that fits his career", "give_award", 'matches "', "that fits"),
         ("list for our Spring Supplier the issues", "list_issues", "", "for our"),
     ],
 )
 def test_a_line_says_what_is_so(github: Engine, query: str, tool: str, said: str, unsaid: str) -> None:
-    line = lines_of(github, query)[f"github/{tool}"]
+    line = lines_of(github, query, k=20)[f"github/{tool}"]
     assert said in line
     assert not unsaid or unsaid not in line
+
+
+def test_a_tool_that_shares_no_word_is_not_said_to_be_near(github: Engine) -> None:
+    assert (
+        lines_of(github, "merge a pull request", k=20)["github/delete_pod"]
+        == "no word in common; takes name, namespace"
+    )

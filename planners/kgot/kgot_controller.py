@@ -217,7 +217,6 @@ async def _call(run: RunState, tool: Tool, arguments: Mapping[str, object]) -> t
     table = table_of(tool.name, answer.body) if answer.ok else None
     is_loaded = table is not None and await run.load(table)
     told = replace(answer, body=table.shown()) if table is not None and is_loaded else answer
-    told = replace(answer, body=table.shown()) if table is not None and is_loaded else answer
     text = fence_answer(told, tool_id=tool.id, max_bytes=_SHOWN_BYTES, marks=run.marks).text
     call = MadeCall(
         tool_id=tool.id, arguments=dict(arguments), ok=answer.ok, status=answer.status, body=answer.body, text=text

@@ -110,3 +110,16 @@ def test_the_client_and_the_tools_of_a_conversation_need_nothing_else(
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(unpacked)}, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout.strip()) == (0, "the same"), done.stderr
+
+
+@pytest.mark.slow
+def test_an_empty_environment_runs_the_client(wheel: Path, address: str, tmp_path: Path) -> None:
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([*uv, "venv", "--python", sys.executable, str(tmp_path / "venv")], check=True)
+    pinned = ["-c", str(ROOT / "requirements" / "default.txt")]
+    subprocess.run([*uv, "pip", "install", "--python", str(python), *pinned, str(wheel)], check=True)
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    command = [str(python), "program.py", address, " ".join(NEEDED), str(tmp_path / "venv")]
+    done = subprocess.run(command, cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, "the same"), done.stderr

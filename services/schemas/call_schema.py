@@ -19,8 +19,10 @@ from services.schemas.strict_schema import strict_schema
 MAX_NAME = 64  # characters of a name: the limit of OpenAI and Anthropic
 # Chosen, not tuned. Six digits: two of 1,000 shortened names that are alike but for them meet with 3 %, and only such names can.
 _HASH_DIGITS = 6
+_MAX_NAMESPACE = 24  # so that most of the name has room
 _LEGAL_NAME = re.compile(r"^[a-zA-Z0-9_-]+\Z")
 _ILLEGAL_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[_-]+")
 # A part of an id with one of these could give two ids one name: "a/b" and "a__b", "a-.b" and "a.-b".
 _AMBIGUOUS = re.compile(r"__|--|\.\.|-\.|\.-")
 
@@ -28,8 +30,8 @@ _AMBIGUOUS = re.compile(r"__|--|\.\.|-\.|\.-")
 def call_name(tool: Tool) -> str:
     """The name by which a model calls the tool: 1 to 64 characters of ``a-z A-Z 0-9 _ -``, different for different ids.
     It depends on the tool alone, so it is the same in every response and every snapshot. A legal id is its own name;
-    ``namespace/name`` becomes ``namespace__name``, a point ``--``. Of an id that is too long the middle is left
-    out, and what is not legal becomes ``_``; six hex digits of the hash of the id follow."""
+    ``namespace/name`` becomes ``namespace__name``, a point ``--``. An id that is too long or not legal is shortened:
+    words that stand twice are left out, then words after the first; six hex digits of the hash of the id follow."""
     id_has_name = tool.id == tool.name or tool.id.endswith("/" + tool.name)
     if id_has_name:
         if len(tool.id) <= MAX_NAME and _LEGAL_NAME.match(tool.id) and not _AMBIGUOUS.search(tool.id):
@@ -39,17 +41,39 @@ def call_name(tool: Tool) -> str:
             return pure
     digest = hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
     namespace = tool.id.removesuffix("/" + tool.name) if id_has_name and tool.id != tool.name else ""
-    parts = (_ILLEGAL_IN_NAME.sub("_", part).strip("_-") for part in (namespace, tool.name))
-    name, most = "__".join(filter(None, parts)), MAX_NAME - _HASH_DIGITS - 1
-    if len(name) > most:  # the system stands at the beginning, what is done often at the end
-        name = name[: most - most // 2] + name[-(most // 2) :]
-    return f"{name.strip('_-') or 'tool'}_{digest}"
+    return f"{_shortened(namespace, tool.name, MAX_NAME - _HASH_DIGITS - 1) or 'tool'}_{digest}"
 
 
 def _is_pure(part: str) -> bool:
     """Whether a part of an id stays legal, and the part of no other id, where its points are replaced."""
     legal = _LEGAL_NAME.match(part.replace(".", "_")) and not _AMBIGUOUS.search(part)
     return bool(legal) and part.strip("_.-") == part
+
+
+def _shortened(namespace: str, name: str, max_chars: int) -> str:
+    """Namespace and name without repeated words, then without the words after the first, until they fit."""
+    space = _ILLEGAL_IN_NAME.sub("_", namespace).strip("_-")
+    words = _WORD.findall(_ILLEGAL_IN_NAME.sub("_", name).strip("_-"))
+    if not words:
+        return space[:max_chars]
+    if len(space) > _MAX_NAMESPACE:
+        space = space[:_MAX_NAMESPACE].rpartition("_")[0] or space[:_MAX_NAMESPACE]
+    prefix = f"{space}__" if space else ""
+    known = _WORD.findall(space)
+    if len(words) > 2 and words[0] in known:  # "compute/compute.networks.list"
+        words = words[2:] if not words[1].isalnum() else words[1:]
+    while sum(map(len, words)) > max_chars - len(prefix) and len(words) > 2:
+        seen = {word.lower() for word in known}
+        dropped = 1 if words[1].isalnum() else 2  # where none stands before, or in the namespace
+        for number, word in enumerate(words):
+            if number and word.isalnum() and word.lower() in seen:
+                dropped = number
+                break
+            seen.add(word.lower())
+        del words[dropped]
+        pairs = zip(["", *words], words, strict=False)  # of several separators in a row one is left
+        words = [word for before, word in pairs if word.isalnum() or before.isalnum()]
+    return (prefix + "".join(words).strip("_-"))[:max_chars].rstrip("_-")
 
 
 # Model vendors refuse these beside ``type: object`` at the top of a tool's parameters.

@@ -113,7 +113,7 @@ CALLED: list[tuple[str, str, str]] = [
     (
         "compute/compute.regionInstantSnapshotGroups.testIamPermissionsOfSnapshotGroups",
         "compute.regionInstantSnapshotGroups.testIamPermissionsOfSnapshotGroups",
-        r"compute__compute_regionInstanmPermissionsOfSnapshotGroups_[0-9a-f]{6}",
+        r"compute__regionInstantSnapshotGroups_testIamPermissionsOf_[0-9a-f]{6}",
     ),
 ]
 

@@ -152,12 +152,9 @@ class _Steps:
         chosen = {choice.need.parameter: choice for choice in self.choices.choices.get(tool, ())}
         needed = {need.parameter: need for need in needs if need.parameter}
         values = given_inputs(self.known.values, self.known.request.have, tool, facts)
-        # An input of an optional object is not needed: ``filter.range.from`` where ``filter`` is optional.
-        optional = tuple(each.name + end for each in facts.inputs if not each.required for end in (".", "[]."))
-        wanted = {each.name for each in facts.required}  # of a required object its required fields
+        wanted = {each.name for each in facts.required}
         for each in facts.inputs:
-            needs_value = each.name in wanted and not each.name.startswith(optional)
-            required = needs_value or (each.name in needed and needed[each.name].required)
+            required = each.name in wanted or (each.name in needed and needed[each.name].required)
             found = self._source(tool, each, needed.get(each.name), chosen.get(each.name), values, required)
             if found is not None:
                 yield found

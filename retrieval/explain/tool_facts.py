@@ -70,10 +70,12 @@ class ToolFacts:
     required_names: tuple[str, ...]  # the names of all required inputs
     origins: Mapping[str, str]  # what an overlay file says of the tool → ``FILE:LINE``
 
-    @property
+    @cached_property
     def required(self) -> tuple[Input, ...]:
-        """The required inputs; of a nested object its required fields instead."""
-        needed = [each for each in self.inputs if each.required]
+        """The required inputs; of a nested object its required fields instead, and nothing of an optional one: no
+        ``filter.range.from`` where ``filter`` is optional."""
+        optional = tuple(each.name + end for each in self.inputs if not each.required for end in (".", "[]."))
+        needed = [each for each in self.inputs if each.required and not each.name.startswith(optional)]
         return tuple(
             each
             for each in needed

@@ -100,6 +100,13 @@ def test_a_line_never_has_more_than_25_words(odd: Engine, text: str, done: set[i
         assert len(tool.explanation) <= 1_000
 
 
+def test_a_line_takes_nothing_of_an_optional_object(engine_of: EngineOf) -> None:
+    required = {"text": True, "filter": False, "filter.range": True, "filter.range.from": True}
+    inputs = tuple(Parameter(name=name, type="string", required=each) for name, each in required.items())
+    engine = engine_of([Tool(id="shop/find_orders", name="find orders", parameters=inputs)])
+    assert lines_of(engine, "find orders")["shop/find_orders"].endswith("; takes text")
+
+
 AWARD, ORDER = "hr/give_spot_award", "procurement/create_purchase_order"
 
 

@@ -293,8 +293,11 @@ def _show_call(call: StepCall) -> None:
 
 
 def _show(plan: ToolPlan) -> None:
-    """Print a line for each step, and one for each of its inputs; a goal has its probability, 1.00 only where it is certain."""
-    say(f"[bold]plan[/] · cost {plan.cost:.2f} · snapshot {plain(plan.snapshot_id)}")
+    """Print how many calls and open values there are, a line for each step, and one for each of its inputs; a goal has its probability, 1.00 only where it is certain."""
+    calls, open_ = len(plan.steps), len(plan.open_inputs)
+    counted = f"{calls} call{'' if calls == 1 else 's'}"
+    counted += f", {open_} value{'' if open_ == 1 else 's'} to give" if open_ else ""
+    say(f"[bold]plan[/] · {counted} · snapshot {plain(plan.snapshot_id)}")
     for step in plan.steps:
         known = step.confidence if step.confidence == 1 else min(step.confidence, 0.99)
         sure = "" if step.kind == "goal" and not step.confidence else f" {known:.2f}"

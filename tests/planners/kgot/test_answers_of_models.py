@@ -8,14 +8,12 @@ import pytest
 
 from ontology.errors import InvalidArgumentError
 from planners.calls.model_text import json_objects
-from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.calls.untrusted import FenceMarks
 from planners.kgot.kgot_task import KgotSettings
 from planners.kgot.run_state import graph_text
 from planners.kgot.steps import prompt_messages, read_operations
-from planners.stores import open_graph
 from planners.stores.property_graph import GraphEdge, GraphNode, GraphState, state_text
-from tests.harness.waiting import LIMIT_S
+from tests.planners.stores.stores import PARAMS, STORES
 
 TEXTS = {
     'Is it {really}? ```json\n{"a": 1}\n``` I hope this {helps}': [{"a": 1}],
@@ -44,10 +42,6 @@ def test_json_is_found_and_nothing_is_guessed(text: str) -> None:
     assert list(json_objects(text)) == TEXTS[text]
 
 
-STORES = {"neo4j": "cypher", "rdf": "sparql", "memory": "python"}
-PARAMS = [pytest.param(name, marks=pytest.mark.slow if name == "neo4j" else [], id=name) for name in STORES]
-
-
 def shown(prompt: str, language: str) -> list[Any]:
     """The answers that the examples of a prompt show."""
     system = prompt_messages(prompt, {}, marks=FenceMarks(b"k"), language=language)[0].content
@@ -60,29 +54,16 @@ def writes() -> dict[str, Any]:
     return written
 
 
-def store(name: str, request: pytest.FixtureRequest) -> Any:
-    if name != "neo4j":
-        request.getfixturevalue("needs_sandbox")
-    if name == "rdf":
-        pytest.importorskip("pyoxigraph", reason="the extra 'rdf' is not installed")
-    elif name == "neo4j":
-        pytest.importorskip("neo4j", reason="the extra 'neo4j' is not installed")
-        return open_graph(f"neo4j:{request.getfixturevalue('neo4j_address')}")
-    return open_graph(name, Sandbox(SandboxLimits(seconds=LIMIT_S)))
-
-
 @pytest.mark.parametrize("name", PARAMS)
 async def test_the_examples_of_the_prompts_run(name: str, request: pytest.FixtureRequest) -> None:
-    language = STORES[name]
-    async with store(name, request) as graph:
-        assert graph.language == language
+    async with STORES[name](request) as graph:
         await graph.apply(read_operations(writes()))
         state = await graph.state()
         named = sorted((node.label, *sorted(node.properties.items())) for node in state.nodes)
         assert named == [("Author", ("name", "Ann Reed")), ("Book", ("pages", 210), ("title", "Tides"))]
         assert [edge.type for edge in state.edges] == ["WROTE"]
-        queries = [each["query"] for each in shown("write_query", language)]
-        queries += [each["content"] for each in shown("next_step", language) if each["query_type"] == "RETRIEVE"]
+        queries = [each["query"] for each in shown("write_query", graph.language)]
+        queries += [each["content"] for each in shown("next_step", graph.language) if each["query_type"] == "RETRIEVE"]
         assert [(await graph.query(query)).rows for query in queries] == [(("Tides",),)] * 2
 
 

@@ -11,10 +11,10 @@ from egotools import Call, Tool
 from inference.chat import Budget, ChatModel, Completion, Message
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import PythonInvoker
-from planners.calls.tool_finder import FoundTool, FoundTools
 from planners.kgot.kgot_task import KgotSettings, KgotTask
 from planners.kgot.recorded_run import SolveParts
 from planners.stores.memory_graph import MemoryGraph
+from tests.planners.kgot.run_fakes import FakeFinder, node
 
 TASK = KgotTask(question="How many letters do steel and tin have, once steel is in Ulm?")
 SETTINGS = KgotSettings(retrieve="direct", num_next_steps_decision=3, max_final_solution_parsing=2)
@@ -35,10 +35,6 @@ def tool(name: str) -> Tool:
     call = Call(protocol="python", operation=f"{__name__}:{name}")
     effect = "read" if name.startswith("find") else "change"
     return Tool(id=name, name=name, title="", description="", namespace="", call=call, effect=effect)
-
-
-def _node(label: str, key: dict[str, object], **properties: object) -> dict[str, object]:
-    return {"label": label, "key": key, "properties": properties}
 
 
 class WarehouseModel:
@@ -67,8 +63,8 @@ class WarehouseModel:
             move = {"tool": "move_stock", "arguments": {"material": "steel", "target": "Ulm"}}
             return {"calls": [move] if found else wanted}
         if step == "write_graph":
-            stock = [_node("Zstock", {"name": "steel"}, amount=5), _node("Zstock", {"name": "tin"}, amount=3)]
-            return {"nodes": [_node("Zmoved", {"name": "steel"})] if found else stock, "edges": []}
+            stock = [node("Zstock", name="steel", amount=5), node("Zstock", name="tin", amount=3)]
+            return {"nodes": [node("Zmoved", name="steel")] if found else stock, "edges": []}
         answers: dict[str, dict[str, object]] = {
             "direct_answer": {"found": False, "answer": ""},
             "forced_answer": {"found": False, "answer": ""},
@@ -80,21 +76,6 @@ class WarehouseModel:
         return answers[step]
 
 
-class OneFinder:
-    """Finds both tools, always."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    async def find(self, request: str) -> FoundTools:
-        self.asked += 1
-        tools = [FoundTool(rank=n, score=1.0, explanation="", tool=tool(name)) for n, name in enumerate(_TOOLS, 1)]
-        return FoundTools(request=request, tools=tuple(tools), snapshot_id="s")
-
-
-_TOOLS = ("find_stock", "move_stock")
-
-
 def parts(model: ChatModel | None = None, *, repeat: bool = True) -> SolveParts:
     async def ask(asked: Tool, arguments: Mapping[str, Any]) -> bool:
         return repeat
@@ -103,7 +84,7 @@ def parts(model: ChatModel | None = None, *, repeat: bool = True) -> SolveParts:
     return SolveParts(
         graph=MemoryGraph(sandbox),
         models={"graph": model or WarehouseModel()},
-        finder=OneFinder(),
+        finder=FakeFinder(tool("find_stock"), tool("move_stock")),
         invoker=PythonInvoker([__name__]),
         sandbox=sandbox,
         repeat=ask,

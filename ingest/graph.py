@@ -50,15 +50,15 @@ class TripleTable(Sequence[Triple]):
         return cls(list(ends), list(texts), np.asarray(columns, dtype=np.int32), confidences)
 
     @classmethod
-    def joined(cls, tables: Sequence[TripleTable]) -> TripleTable:
-        """The triples of several tables, one table after another; of one table at least."""
-        ends, texts, parts = dict[tuple[str, str], int](), dict[str, int](), []
+    def joined(cls, tables: Iterable[TripleTable]) -> TripleTable:
+        """The triples of several tables, one table after another; of one table at least. No table is kept."""
+        ends, texts, parts, confidences = dict[tuple[str, str], int](), dict[str, int](), [], []
         for table in tables:
             of_end = np.asarray(_numbers(table.ends, ends), dtype=np.int32)[table.columns[:PREDICATE]]
             of_text = np.asarray(_numbers(table.texts, texts), dtype=np.int32)[table.columns[PREDICATE:START]]
             parts.append(np.concatenate((of_end, of_text, table.columns[START:])))
-        confidences = np.concatenate([table.confidences for table in tables])
-        return cls(list(ends), list(texts), np.concatenate(parts, axis=1), confidences)
+            confidences.append(table.confidences)
+        return cls(list(ends), list(texts), np.concatenate(parts, axis=1), np.concatenate(confidences))
 
     def chosen(self, mask: NDArray[np.bool_]) -> TripleTable:
         """Some of the triples; ``mask`` is bool [triples]."""
@@ -68,17 +68,19 @@ class TripleTable(Sequence[Triple]):
         """How many triples have each predicate."""
         return Counter(map(self.texts.__getitem__, self.columns[PREDICATE].tolist()))
 
-    def to_json(self) -> bytes:
-        """The table as JSON; :meth:`from_json` reads it."""
-        values = (self.ends, self.texts, self.columns.tolist(), self.confidences.tolist())
-        return json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    def to_bytes(self) -> bytes:
+        """The table as a line of JSON and the bytes of its arrays; :meth:`from_bytes` reads it."""
+        head = json.dumps((self.ends, self.texts, len(self)), ensure_ascii=False).encode("utf-8", "surrogatepass")
+        return b"\n".join((head, self.columns.astype("<i4").tobytes() + self.confidences.astype("<f8").tobytes()))
 
     @classmethod
-    def from_json(cls, data: bytes) -> TripleTable:
-        """The table of its JSON form; ValueError for other bytes."""
-        ends, texts, columns, confidences = json.loads(data.decode("utf-8", "surrogatepass"))
-        numbers = np.asarray(columns, np.int32)
-        return cls([(kind, name) for kind, name in ends], texts, numbers, np.asarray(confidences, np.float64))
+    def from_bytes(cls, data: bytes) -> TripleTable:
+        """The table of its bytes; ValueError for others."""
+        head, _, arrays = data.partition(b"\n")
+        ends, texts, size = json.loads(head.decode("utf-8", "surrogatepass"))
+        columns = np.frombuffer(arrays, "<i4", count=(END + 1) * size).reshape(END + 1, size)
+        confidences = np.frombuffer(arrays, "<f8", count=size, offset=columns.nbytes)
+        return cls([(kind, name) for kind, name in ends], texts, columns, confidences)
 
     def __len__(self) -> int:
         return len(self.confidences)

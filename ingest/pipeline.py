@@ -68,23 +68,27 @@ def build_tool_graph(
     """
     cache = cache or ToolCache(None)
     seconds: dict[str, float] = {}
-    tables: list[TripleTable] = []
     rejected: list[RejectedTriple] = []
     failed: dict[str, str] = {}
     reused = 0
-    with timed(seconds, "extract"):
+
+    def tables() -> Iterator[TripleTable]:
+        nonlocal reused
         extractions = zip(tools, _extractions(tools, extractor, ontology, cache), strict=True)
         for number, (tool, (extraction, cached)) in enumerate(extractions, start=1):
-            tables.append(TripleTable.of(extraction.triples))
             rejected.extend(extraction.rejected)
             reused += cached
             if extraction.error:
                 failed[tool.id] = extraction.error
             progress("extract", number, len(tools))
+            yield TripleTable.of(extraction.triples)
+
+    with timed(seconds, "extract"):
+        triples = TripleTable.joined(tables())
     with timed(seconds, "canonicalize"):
-        triples = TripleTable.joined(tables)
         canonical = canonicalize(triples, tools, ontology)
         progress("canonicalize", len(canonical.triples), len(triples))
+        del triples
     with timed(seconds, "link"):
         links, value_shapes = _linked(tools, ontology, declared, cache)
         graph = build_graph(
@@ -149,18 +153,18 @@ def _extractions(
     depends_on = f"{extractor.fingerprint}\n{ontology.digest}\n{code_digest(*_RULES)}"
     # The next build tries a failed one again.
     return cache.each(
-        "validated-extraction.v3", depends_on, tools, make, _ExtractionCodec(), keep=lambda each: not each.error
+        "validated-extraction.v4", depends_on, tools, make, _ExtractionCodec(), keep=lambda each: not each.error
     )
 
 
 class _ExtractionCodec:
-    """The JSON of an extraction, its triples in columns."""
+    """The JSON of an extraction without its triples, and these in columns."""
 
     def dump_json(self, value: Extraction) -> bytes:
         rest: bytes = json_codec(Extraction).dump_json(replace(value, triples=()))
-        return rest + b"\n" + TripleTable.of(value.triples).to_json()
+        return rest + b"\n" + TripleTable.of(value.triples).to_bytes()
 
     def validate_json(self, data: bytes) -> Extraction:
         rest, _, table = data.partition(b"\n")
         extraction: Extraction = json_codec(Extraction).validate_json(rest)
-        return replace(extraction, triples=TripleTable.from_json(table))
+        return replace(extraction, triples=TripleTable.from_bytes(table))

@@ -34,24 +34,23 @@ class ToolCache:
     """Values of tools by kind.
 
     :param results: where they are kept; None to keep none.
-    :param known: digests of tools that are kept with what was read of their documents.
     """
 
-    def __init__(self, results: ResultCache | None, known: Iterable[Digests] = ()) -> None:
+    def __init__(self, results: ResultCache | None) -> None:
         self._results = results
-        self._digests = {id(each.tool): each for each in known}
+        self._digests: dict[int, tuple[Tool, bytes, bytes]] = {}  # with the tool, so that no other takes its place
 
     def core(self, tool: Tool) -> bytes:
         """Return the SHA-256 of a tool without its description and its schemas."""
-        return self._of(tool).core
+        return self._of(tool)[1]
 
     def digest(self, tool: Tool) -> bytes:
         """Return the SHA-256 of a tool: equal tools have equal digests."""
-        return self._of(tool).whole
+        return self._of(tool)[2]
 
-    def _of(self, tool: Tool) -> Digests:
+    def _of(self, tool: Tool) -> tuple[Tool, bytes, bytes]:
         if id(tool) not in self._digests:
-            self._digests[id(tool)] = digests_of(tool)
+            self._digests[id(tool)] = _digests_of(tool)
         return self._digests[id(tool)]
 
     def published(self, snapshot_id: str, tools: Iterable[Tool]) -> None:
@@ -134,16 +133,8 @@ def json_codec(type_: Any) -> Any:
     return TypeAdapter(type_)
 
 
-class Digests(NamedTuple):
-    """The digests of a tool, which is kept, so that no other takes its place in memory."""
-
-    tool: Tool
-    core: bytes
-    whole: bytes
-
-
-def digests_of(tool: Tool) -> Digests:
-    """Return the digests of a tool. The schemas of a document's tools share their definitions: each is hashed once."""
+def _digests_of(tool: Tool) -> tuple[Tool, bytes, bytes]:
+    """Return a tool and its two digests. The schemas of a document's tools share their definitions: each is hashed once."""
     bare = replace(tool, description="", input_schema=None, output_schema=None).canonical_json()
     core = hashlib.sha256(bare.encode("utf-8", "surrogatepass")).digest()
     whole = hashlib.sha256(core + _text_digest(tool.description))
@@ -154,7 +145,7 @@ def digests_of(tool: Tool) -> Digests:
                 whole.update(f"\n{name}".encode("utf-8", "surrogatepass") + _text_digest(text))
         else:
             whole.update(f"\n{canonical_text(schema)}".encode("utf-8", "surrogatepass"))
-    return Digests(tool, core, whole.digest())
+    return tool, core, whole.digest()
 
 
 @lru_cache(maxsize=1 << 16)

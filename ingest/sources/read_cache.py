@@ -18,37 +18,46 @@ from inference.result_cache import ResultCache
 from ingest.sources.document import Document, FileState, file_state, is_unchanged
 from ingest.sources.naming import DocumentRead
 from ingest.sources.source import RejectedRecord
-from ingest.tool_cache import Digests, digests_of
 from ontology.errors import DocumentError
 from ontology.files import code_digest
-from ontology.json_values import JsonObject, canonical_text
-from ontology.tool import Tool
+from ontology.json_values import JsonObject
+from ontology.tool import Parameter, Tool
 
 _FAST = 1  # the level of zlib; a higher one makes the bytes a tenth smaller and takes several times as long
 _SCHEMAS = ("input_schema", "output_schema")
 
 
-def _row(tool: Tool, definitions: dict[str, int]) -> list[Any]:
-    """A tool without the definitions of its schemas, and the number of each of these by name, for each schema."""
-    schemas = {key: schema for key in _SCHEMAS if isinstance(schema := getattr(tool, key), JsonObject)}
-    own: dict[str, Any] = {key: JsonObject(schema.own_text) for key, schema in schemas.items()}
-    numbers = {
-        key: {name: definitions.setdefault(text, len(definitions)) for name, text in schema.definitions}
-        for key, schema in schemas.items()
+def _row(tool: Tool, definitions: dict[str, int], fields: dict[tuple[Parameter, str], int]) -> list[Any]:
+    """A tool without inputs, outputs and schemas, which share much with other tools: the numbers of its inputs, those of its
+    outputs, and of each schema the own text and the numbers of its definitions by name."""
+    schemas: dict[str, Any] = {
+        key: [
+            schema.own_text,
+            {name: definitions.setdefault(text, len(definitions)) for name, text in schema.definitions},
+        ]
+        for key in _SCHEMAS
+        if isinstance(schema := getattr(tool, key), JsonObject)
     }
-    return [replace(tool, **own).to_json(), numbers]
+    # Of two equal fields one may be bounded by 1 and the other by 1.0.
+    numbers = [
+        [fields.setdefault((each, repr(each.bounds)), len(fields)) for each in listed]
+        for listed in (tool.parameters, tool.returns)
+    ]
+    bare: dict[str, Any] = {"parameters": (), "returns": (), **dict.fromkeys(schemas)}
+    return [replace(tool, **bare).to_json(), *numbers, schemas]
 
 
-def _tool(row: list[Any], definitions: list[str]) -> Tool:
-    tool, numbers = Tool.from_json(row[0]), row[1]
+def _tool(row: list[Any], fields: list[Parameter], definitions: list[str]) -> Tool:
+    bare, inputs, outputs, schemas = row
     whole: dict[str, Any] = {
-        key: JsonObject(canonical_text(row[0][key]), {name: definitions[number] for name, number in each.items()})
-        for key, each in numbers.items()
+        key: JsonObject(text, {name: definitions[number] for name, number in own.items()})
+        for key, (text, own) in schemas.items()
     }
-    return replace(tool, **whole)
+    whole |= {"parameters": tuple(map(fields.__getitem__, inputs)), "returns": tuple(map(fields.__getitem__, outputs))}
+    return replace(Tool.from_json(bare), **whole)
 
 
-_KIND = "read.v4"
+_KIND = "read.v5"
 _READERS = ("egotools", "ontology", "ingest")  # the packages whose code decides what is read
 _MAX_BYTES = 2**28  # chosen, not tuned: a third of what SQLite takes as one value
 
@@ -60,7 +69,6 @@ class ReadCache:
         self._results = results
         self._code = code_digest(*_READERS)
         self.unwritten: dict[str, bytes] = {}
-        self.digests: list[Digests] = []
 
     def state(self, document: Document) -> str | None:
         """The digest of a document that can be kept; None for a live address, and for a file that cannot be read."""
@@ -74,23 +82,20 @@ class ReadCache:
             return None
         header, _, body = stored.partition(b"\n")
         try:
-            code, known, rows, hashes = json.loads(header)
+            code, known, rows = json.loads(header)
             references = {Path(path): FileState(*state) for path, *state in rows}
             if (code, known) != (self._code, state) or not all(map(is_unchanged, references, references.values())):
                 return None
             entry = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
+            fields = list(map(Parameter.from_json, entry["fields"]))
             read = DocumentRead(
                 document=document,
                 format=entry["format"],
                 keeps_ids=entry["keeps_ids"],
                 secrets=entry["secrets"],
                 rejected=[RejectedRecord(*record) for record in entry["rejected"]],
-                tools=[_tool(row, entry["definitions"]) for row in entry["tools"]],
+                tools=[_tool(row, fields, entry["definitions"]) for row in entry["tools"]],
             )
-            self.digests += [
-                Digests(tool, bytes.fromhex(core), bytes.fromhex(whole))
-                for tool, (core, whole) in zip(read.tools, hashes, strict=True)
-            ]
         except (zlib.error, ValueError, LookupError, TypeError, AttributeError, DocumentError):  # it is damaged
             return None
         document.references.update(references)
@@ -102,18 +107,16 @@ class ReadCache:
         if not read.tools or self.state(document) != state:
             return
         references = [(str(path), *reference) for path, reference in sorted(document.references.items())]
-        digests = list(map(digests_of, read.tools))
-        self.digests += digests
-        hashes = [(each.core.hex(), each.whole.hex()) for each in digests]
-        header = json.dumps([self._code, state, references, hashes]).encode()
-        definitions: dict[str, int] = {}
-        rows = [_row(tool, definitions) for tool in read.tools]
+        header = json.dumps([self._code, state, references]).encode()
+        definitions, fields = dict[str, int](), dict[tuple[Parameter, str], int]()
+        rows = [_row(tool, definitions, fields) for tool in read.tools]
         entry = {
             "format": read.format,
             "keeps_ids": read.keeps_ids,
             "secrets": read.secrets,
             "rejected": [astuple(record) for record in read.rejected],
             "definitions": list(definitions),
+            "fields": [each.to_json() for each, _ in fields],
             "tools": rows,
         }
         body = zlib.compress(json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"), _FAST)

@@ -63,7 +63,9 @@ def write_vectors(
 def _write_index(path: Path, rows_PD: Floats2d, cache: ResultCache | None) -> None:
     faiss = _faiss()
     made_with = f"{faiss.__version__} {_NEIGHBOURS} {_EF_CONSTRUCTION} {rows_PD.shape}".encode()
-    digest = hashlib.sha256(made_with + rows_PD.tobytes()).digest()
+    hashed = hashlib.sha256(made_with)
+    hashed.update(np.ascontiguousarray(rows_PD).reshape(-1))  # without a copy of the rows
+    digest = hashed.digest()
     known = cache.get(_INDEX_KIND, path.name) if cache is not None else None
     if known is not None and known.startswith(digest):
         path.write_bytes(known[len(digest) :])

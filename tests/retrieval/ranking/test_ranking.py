@@ -297,7 +297,7 @@ def test_needs_that_find_their_tools_in_one_system_raise_its_tools() -> None:
     def order(*needs: Ranking, systems: NDArray[np.int64] | None) -> list[int]:
         nothing = Ranking(tools=np.empty(0, np.int64), scores=np.empty(0, np.float32), features={})
         fused = fuse_needs(needs, nothing, systems=systems).ranking
-        return fused.tools[fused.best(2)].tolist()
+        return [*map(int, fused.tools[fused.best(2)])]
 
     clear, undecided = ranking(t0=3.0), ranking(t4=1.01, t1=1.0)
     systems = np.repeat(np.asarray([7, 9]), 4)

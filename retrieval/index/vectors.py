@@ -64,7 +64,7 @@ def _write_index(path: Path, rows_PD: Floats2d, cache: ResultCache | None) -> No
     faiss = _faiss()
     made_with = f"{faiss.__version__} {_NEIGHBOURS} {_EF_CONSTRUCTION} {rows_PD.shape}".encode()
     hashed = hashlib.sha256(made_with)
-    hashed.update(memoryview(np.ascontiguousarray(rows_PD)).cast("B"))  # without a copy of the rows
+    hashed.update(np.ascontiguousarray(rows_PD).reshape(-1).data)  # without a copy of the rows
     digest = hashed.digest()
     known = cache.get(_INDEX_KIND, path.name) if cache is not None else None
     if known is not None and known.startswith(digest):

@@ -17,7 +17,7 @@ from typer import Argument, Option
 from egotools import Client
 from egotools.values import ToolPlan
 from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
-from services.cli.console import compact_json, plain, print_json, printable, say, table, tell
+from services.cli.console import compact_json, counted, plain, print_json, printable, say, table, tell
 from services.cli.options import (
     NO_CALL_OPTIONS,
     CallOptions,
@@ -293,11 +293,9 @@ def _show_call(call: StepCall) -> None:
 
 
 def _show(plan: ToolPlan) -> None:
-    """Print how many calls and open values there are, a line for each step, and one for each of its inputs; a goal has its probability, 1.00 only where it is certain."""
-    calls, open_ = len(plan.steps), len(plan.open_inputs)
-    counted = f"{calls} call{'' if calls == 1 else 's'}"
-    counted += f", {open_} value{'' if open_ == 1 else 's'} to give" if open_ else ""
-    say(f"[bold]plan[/] · {counted} · snapshot {plain(plan.snapshot_id)}")
+    """Print a line that counts calls and open values, and one for each step and input; a goal has 1.00 only where it is certain."""
+    to_give = f", {counted(len(plan.open_inputs), 'value')} to give" if plan.open_inputs else ""
+    say(f"[bold]plan[/] · {counted(len(plan.steps), 'call')}{to_give} · snapshot {plain(plan.snapshot_id)}")
     for step in plan.steps:
         known = step.confidence if step.confidence == 1 else min(step.confidence, 0.99)
         sure = "" if step.kind == "goal" and not step.confidence else f" {known:.2f}"

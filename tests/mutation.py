@@ -1,8 +1,12 @@
-"""Which faults the tests find: single faults are put into a sample of functions, and the tests nearest to each are run.
+"""Which faults the tests find: single faults are put into a sample of functions, and the tests that run them are run.
 
-Of N functions (drawn by seed, packages by their lines) each gets one fault in a copy of the tree: a negated condition, another comparison
-or operator, another constant, a dropped statement, an empty return. Test files run in batches, those nearest by imports first, until one
-test fails or the processor time is used up. A test that fails without the fault too does not count. Tests marked slow do not run.
+    python -m pytest -m "not slow" --cov --cov-context=test --cov-report=
+    python -m tests.mutation --out FILE
+
+The first command tells which tests run which line (``.coverage``). Of N functions (drawn by seed, packages by their lines) each gets one
+fault in a copy of the tree: a negated condition, another comparison or operator, another constant, a dropped statement, an empty return.
+The tests that run its line are run, some of each file first, until one fails or the processor time is used up. A test that fails without
+the fault too does not count. What runs only in processes that a test starts is not seen.
 """
 
 from __future__ import annotations
@@ -19,18 +23,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from coverage import CoverageData
 
 PACKAGES = ("ontology", "inference", "ingest", "retrieval", "eval", "datagen", "planners", "services", "egotools")
-BATCH = 6  # test files
+BATCH = 30  # tests
 NAMES = ("file", "function", "kind", "before", "after", "nth")
 _SWAPS = dict(Lt="<=", LtE="<", Gt=">=", GtE=">", Eq="!=", NotEq="==", In="not in", NotIn="in", Is="is not", IsNot="is")
 _SWAPS |= {"And": "or", "Or": "and", "Add": "-", "Sub": "+", "Mult": "+", "Div": "*"}
 _EMPTY = {ast.List: "[]", ast.ListComp: "[]", ast.Tuple: "()", ast.Dict: "{}", ast.DictComp: "{}", ast.Set: "set()"}
-_REACHED = "{0}try:\n{0}    import mutant_reached\n{0}except ImportError:\n{0}    pass\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,54 +105,38 @@ def mutations(text: str, file: str) -> Iterator[Mutation]:
 
 
 def faulty(text: str, fault: Mutation) -> str:
-    """The text of a module with one fault, and with lines that tell that its function was run."""
+    """The text of a module with one fault."""
     lines, node = text.encode().splitlines(keepends=True), fault.node  # columns count bytes
     rest = lines[node.end_lineno - 1][node.end_col_offset :]
     lines[node.lineno - 1 : node.end_lineno] = [lines[node.lineno - 1][: node.col_offset] + fault.after.encode() + rest]
-    first = next(each for each in fault.owner.body if not _is_text(each))
-    at = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", ()))])
-    lines.insert(at - 1, _REACHED.format(" " * first.col_offset).encode())
     return b"".join(lines).decode()
 
 
 class Tree:
-    """A copy of a checkout's last commit, its modules, and which files import which."""
+    """A copy of a checkout's last commit, its modules, and which tests run which line."""
 
     def __init__(self, source: Path, copy: Path) -> None:
-        if not (source / ".venv/bin/python").exists():
-            raise typer.BadParameter(f"{source} has no .venv with the tests' packages: make .venv/.dev there")
+        for needed, made_by in ((".venv/bin/python", "make .venv/.dev"), (".coverage", "the first command above")):
+            if not (source / needed).exists():
+                raise typer.BadParameter(f"{source} has no {needed}, which is made by {made_by}")
         printed = subprocess.run(["git", "rev-parse", "HEAD"], cwd=source, capture_output=True, text=True, check=True)
-        self.root, self.commit, self.mark = copy, printed.stdout.strip(), copy / "mutant_reached.mark"
+        self.root, self.source, self.commit = copy, source, printed.stdout.strip()
         subprocess.run(["git", "clone", "--quiet", "--shared", str(source), str(copy)], check=True)
         subprocess.run(["git", "checkout", "--quiet", "--detach", self.commit], cwd=copy, check=True)
         (copy / ".venv").symlink_to(source / ".venv")
-        (copy / "mutant_reached.py").write_text(f"open({str(self.mark)!r}, 'a').close()\n", encoding="utf-8")
-        files = [path for name in (*PACKAGES, "tests") for path in sorted((copy / name).rglob("*.py"))]
-        self.texts = {str(path.relative_to(copy)): path.read_text("utf-8") for path in files if "v1" not in path.parts}
-        self.known = [one for name, text in self.texts.items() if name[:6] != "tests/" for one in mutations(text, name)]
-        self.importers: dict[str, set[str]] = defaultdict(set)
-        for name, text in self.texts.items():
-            for node in ast.walk(ast.parse(text)):
-                if isinstance(node, ast.ImportFrom | ast.Import):
-                    inside = f"{module}." if (module := getattr(node, "module", None)) else ""
-                    for target in (module or "", *(inside + one.name for one in node.names)):
-                        for ending in (".py", "/__init__.py"):
-                            self.importers[target.replace(".", "/") + ending].add(name)
-            if name.endswith("conftest.py"):
-                self.importers[name] |= {one for one in self.texts if one.startswith(name[:-11])} - {name}
+        files = [path for name in PACKAGES for path in sorted((copy / name).rglob("*.py")) if "v1" not in path.parts]
+        self.texts = {str(path.relative_to(copy)): path.read_text("utf-8") for path in files}
+        self.known = [one for name, text in self.texts.items() for one in mutations(text, name)]
+        self._run_by = CoverageData(str(source / ".coverage"))
+        self._run_by.read()
 
-    def nearest_tests(self, fault: Mutation) -> list[str]:
-        """Test files by the number of imports between; of the same number, those that name the function, then like paths."""
-        distance, row = {fault.file: 0}, {fault.file}
-        while row:
-            row = {each for name in row for each in self.importers[name]} - distance.keys()
-            distance |= dict.fromkeys(row, max(distance.values()) + 1)
-        word, parts = re.compile(rf"\b{fault.owner.name}\b"), {*Path(fault.file).with_suffix("").parts}
-
-        def key(name: str) -> tuple[int, bool, int, str]:
-            return distance.get(name, 99), not word.search(self.texts[name]), -len(parts & {*Path(name).parts}), name
-
-        return sorted((name for name in self.texts if Path(name).name.startswith("test_")), key=key)
+    def tests_of(self, fault: Mutation) -> list[str]:
+        """The tests that run a line of the fault: the first of each file, then the second of each, and so on."""
+        by_line = self._run_by.contexts_by_lineno(str(self.source / fault.file))
+        lines = range(fault.node.lineno, fault.node.end_lineno + 1)
+        names = sorted({name.rpartition("|")[0] for line in lines for name in by_line.get(line, ())} - {""})
+        by_file = [[*tests] for _, tests in groupby(names, key=lambda name: name.partition("::")[0])]
+        return [test for same_place in zip_longest(*by_file) for test in same_place if test]
 
     def test(self, names: Sequence[str], left_out: Sequence[str], limit: float) -> tuple[str, str]:
         """``passed``, ``failed`` or ``late``, and the first test that failed; late by processor time, or without an end."""
@@ -171,8 +160,7 @@ class Tree:
         """Run the tests against one fault, for ``limit`` seconds of the processor and to the end of a batch."""
         path, clean = self.root / fault.file, self.texts[fault.file]
         left_out: list[str] = []
-        begun, ran, by, tests = sum(os.times()[2:4]), 0, "", self.nearest_tests(fault)
-        self.mark.unlink(missing_ok=True)
+        begun, ran, by, tests = sum(os.times()[2:4]), 0, "", self.tests_of(fault)
         while not by and ran < len(tests) and (left := limit + begun - sum(os.times()[2:4])) > 0:
             batch = tests[ran : ran + BATCH]
             path.write_text(faulty(clean, fault), encoding="utf-8")
@@ -186,9 +174,9 @@ class Tree:
                     left_out.append(failed)
                     continue
             ran += len(batch)  # also of those that take too long without the fault too
-        told = {"outcome": "killed" if by else "survived" if self.mark.exists() else "not reached", "by": by}
-        spent = {"test_files": ran, "processor_s": round(sum(os.times()[2:4]) - begun, 1), "left_out": left_out}
-        return {"line": fault.node.lineno, **told, **spent}
+        told = {"outcome": "killed" if by else "survived" if tests else "not run", "by": by}
+        spent = {"tests": ran, "of": len(tests), "processor_s": round(sum(os.times()[2:4]) - begun, 1)}
+        return {"line": fault.node.lineno, **told, **spent, "left_out": left_out}
 
 
 def draw(tree: Tree, count: int, seed: int) -> list[Mutation]:
@@ -217,7 +205,9 @@ def find(known: Sequence[Mutation], wanted: Mutation) -> Mutation | str:
 
 def main(
     out: Annotated[Path, typer.Option(help="The results; what is in it is not run again.")],
-    tree: Annotated[Path, typer.Option(help="A checkout with .venv; its last commit is measured.")] = Path(),
+    tree: Annotated[
+        Path, typer.Option(help="A checkout with .venv and .coverage; its last commit is measured.")
+    ] = Path(),
     count: Annotated[int, typer.Option(help="How many functions.")] = 60,
     seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
     limit: Annotated[float, typer.Option(help="Processor seconds of tests a fault.")] = 60,
@@ -237,7 +227,7 @@ def main(
             saved = {"commit": copy.commit, "seed": seed, "limit": limit, "of": len(wanted), "results": results}
             out.write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")
             print(len(results), told["outcome"], f"{results[-1]['file']}:{told['line']}", mutation.kind, flush=True)
-    alive = [at for at, row in enumerate(results) if row["outcome"] in ("survived", "not reached")]
+    alive = [at for at, row in enumerate(results) if row["outcome"] in ("survived", "not run")]
     tried = len(alive) + sum(row["outcome"] == "killed" for row in results)
     for at in alive:
         row, lost = results[at], "LOST " if before and before[at]["outcome"] == "killed" else ""

@@ -45,14 +45,14 @@ def leaves(hr_store: Path, tmp_path: Path) -> Iterator[Leaves]:
         yield Leaves(tmp_path / "company", (*command, *known))
 
 
-def test_a_plan_begins_with_its_calls_and_the_values_that_it_lacks(run: Run, store: Path) -> None:
+def test_a_plan_begins_with_its_calls_and_the_values_that_it_lacks(run: Run, hr_store: Path) -> None:
     known = [text for name, value in LEAVE.items() for text in ("--have", f"{name}={value}")]
     for given, said in (
         (("--goal", "hr/searchEmployees", "--have", "query=Mark Olsen"), "plan · 1 call · snapshot "),
         (("--goal", "hr/requestLeave", *known), "plan · 2 calls · snapshot "),
         (("--goal", "hr/requestLeave", *known[:-2]), "plan · 2 calls, 1 value to give · snapshot "),
     ):
-        code, out, err = run("plan", "--store", store, *given)
+        code, out, err = run("plan", "--store", hr_store, *given)
         assert code == 0 and out.startswith(said), f"{out}{err}"
 
 

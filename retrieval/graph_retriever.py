@@ -116,7 +116,9 @@ class GraphRetriever:
         whole = self._rank(context)
         with context.stage("rank"):
             systems = context.snapshot.tool_systems if self._coherent and context.snapshot.system_count > 1 else None
-            fused = fuse_needs(rankings, whole, systems=systems, named=named_systems(context, context.request.query))
+            named = {} if systems is None else named_systems(context, context.request.query)
+            surely = [system for system, share in named.items() if share == 1.0]
+            fused = fuse_needs(rankings, whole, systems=systems, named=surely)
             fused = replace(fused, ranking=chosen_first(context, fused.ranking))
         return respond_to_needs(context, fused, rankings, served, preset=self.name)
 

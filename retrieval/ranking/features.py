@@ -261,14 +261,8 @@ def _named(context: QueryContext, systems: Sequence[int]) -> Floats2d:
     position = {node: place for place, node in enumerate(systems)}
     clauses = context.query.clauses or (context.query,)
     named_CS = np.zeros((len(clauses), len(systems)), dtype=np.float32)
-    found = [
-        {
-            position[node]: _NAMED_SHARE * share
-            for node, share in named_systems(context, clause.text).items()
-            if node in position
-        }
-        for clause in clauses
-    ]
+    named = (named_systems(context, clause.text).items() for clause in clauses)
+    found = [{position[node]: _NAMED_SHARE * share for node, share in each if node in position} for each in named]
     last = next((one for one in found if one), {})
     for row, own in zip(named_CS, found, strict=True):
         last = own or last
@@ -278,20 +272,20 @@ def _named(context: QueryContext, systems: Sequence[int]) -> Floats2d:
 
 
 def named_systems(context: QueryContext, text: str) -> dict[int, float]:
-    """The nodes of the systems that a text of the request names, by a name of theirs that is an entry node or by the
-    namespace of their tools, each with a share in (0, 1]."""
+    """The nodes of the systems that a text of the request names, each with a share in (0, 1]: by a name of theirs that is an
+    entry node, which has a share below 1 where it is an everyday word, or by a namespace of their tools that is none."""
     snapshot, shares = context.snapshot, dict[int, float]()
     names: dict[str, set[int]] = {}
     for entry in context.entries:
         if entry.kind == "ngram" and entry.node in snapshot.systems:
             names.setdefault(entry.text, set()).add(entry.node)
     for ngram in ngrams((text,), snapshot.abbreviations):
-        named = names.get(ngram, set()) | snapshot.systems_by_namespace.get(ngram.replace(" ", ""), frozenset())
-        if named:
+        named, owner = names.get(ngram, set()), snapshot.system_by_namespace.get(ngram.replace(" ", ""))
+        if named or owner is not None:
             first, *others = ngram.split()
             # an everyday word is a name where it has a capital, not at the beginning of the text
             as_name = re.search(rf"\S\s+{re.escape(first[:4].capitalize())}", text)
             everyday = as_name is None and all(map(is_word, (first, *others)))
-            for system in named:
+            for system in named if everyday or owner is None else named | {owner}:
                 shares[system] = max(shares.get(system, 0.0), _EVERYDAY if everyday else 1.0)
     return shares

@@ -7,7 +7,7 @@ in its system too, or the request names it. The ranking of the whole request tak
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,16 +61,16 @@ class FusedNeeds:
 
 
 def need_evidence(
-    rankings: Sequence[Ranking], systems: NDArray[np.int64] | None, named: Mapping[int, float] = {}
+    rankings: Sequence[Ranking], systems: NDArray[np.int64] | None, named: Collection[int] = ()
 ) -> list[dict[str, Floats1d]]:
     """Return the evidence for the tools of each need's ranking, float32 [tools of the ranking] each: that of
     :func:`retrieval.ranking.confidence.tool_evidence`; ``needs``, the logarithm of their number; ``system``, <= 0, the
     logarithm of the largest share of the tool's system in another need, where the need's best tool has share 1; and
-    ``named``, in [0, 1], how surely the request names the system.
+    ``named``, 1 where the request names the system and else 0.
 
     :param rankings: each of at least one tool.
-    :param systems: the system of each tool of the catalogue, int64 [catalogue]; None where systems do not count.
-    :param named: system → how surely the request names it.
+    :param systems: the system of each tool of the catalogue, int64 [catalogue], -1 for a tool without one; None where systems do not count.
+    :param named: the systems that the request names.
     """
     needs, found = float(np.log(max(1, len(rankings)))), list[dict[str, Floats1d]]()
     for each in rankings:
@@ -78,9 +78,11 @@ def need_evidence(
         found.append({**tool_evidence(each.scores), **{name: np.full_like(each.scores, same[name]) for name in same}})
     if systems is None or not rankings:
         return found
-    nodes, joined = np.unique(systems[np.concatenate([each.tools for each in rankings])], return_inverse=True)
+    tools = np.concatenate([each.tools for each in rankings])
+    alone = systems[tools] < 0  # each a system of its own
+    nodes, joined = np.unique(np.where(alone, -1 - tools, systems[tools]), return_inverse=True)
     systems_of = np.split(joined, np.cumsum([len(each.tools) for each in rankings])[:-1])
-    named_S = np.asarray([named.get(node, 0.0) for node in nodes.tolist()], dtype=np.float32)
+    named_S = np.isin(nodes, [*named]).astype(np.float32)
     shares_NS = np.full((len(rankings), len(nodes)), _LEAST_SHARE, dtype=np.float32)
     for shares_S, evidence, systems_T in zip(shares_NS, found, systems_of, strict=True):
         likely_T = probability(NEED_WEIGHTS, evidence)
@@ -97,7 +99,7 @@ def fuse_needs(
     whole: Ranking,
     *,
     systems: NDArray[np.int64] | None = None,
-    named: Mapping[int, float] = {},
+    named: Collection[int] = (),
     weights: Mapping[str, float] = NEED_WEIGHTS,
 ) -> FusedNeeds:
     """Fuse the rankings of the needs, at least one, with that of the whole request, ``whole``: its features are kept,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -305,13 +306,13 @@ class Snapshot:
         return systems
 
     @cached_property
-    def systems_by_namespace(self) -> dict[str, frozenset[int]]:
-        """The nodes of the systems of each namespace's tools, by its canonical name without spaces (``route53``)."""
-        found: dict[str, frozenset[int]] = {}
+    def system_by_namespace(self) -> dict[str, int]:
+        """The node of the system that most tools of a namespace belong to, by its canonical name without spaces (``route53``)."""
+        found: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for namespace, tools in self.filters.tools_by_value("namespace"):
-            key, systems = name_key(namespace).replace(" ", ""), {*self.tool_systems[tools].tolist()}
-            found[key] = found.get(key, frozenset()) | (systems - {-1})
-        return found
+            found[name_key(namespace).replace(" ", "")].update(self.tool_systems[tools].tolist())
+        most = ((key, *systems.most_common(1)[0]) for key, systems in found.items())
+        return {key: node for key, node, count in most if node >= 0 and 2 * count > found[key].total()}
 
     @cached_property
     def identified(self) -> PrefixIndex:

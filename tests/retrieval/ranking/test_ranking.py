@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,9 +30,9 @@ from retrieval.ranking.confidence import (
     ConfidenceModel,
     read_calibration,
 )
-from retrieval.ranking.features import system_evidence
+from retrieval.ranking.features import named_systems, system_evidence
 from retrieval.ranking.fusion import CrossEncoderRanker, PromotingReranker
-from retrieval.ranking.need_fusion import fuse_needs
+from retrieval.ranking.need_fusion import FusedNeeds, fuse_needs, need_evidence
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from tests.retrieval.conftest import EngineOf
@@ -285,6 +286,57 @@ def test_a_request_names_a_system_by_the_namespace_of_its_tools(engine_of: Engin
     retriever = engine_of(tools).retriever()
     for text, name in (("open a ticket in ZenTrain", "zentrain"), ("an AcmeDesk ticket, please", "acmedesk")):
         assert retriever.retrieve(Request(query=text, needs=needs)).tools[0].id == f"{name}/open_ticket"
+
+
+def test_a_namespace_names_the_system_that_most_of_its_tools_belong_to(engine_of: EngineOf) -> None:
+    """Several systems in one namespace share no name, and a few tools do not take the name of many; what a caller may not see does not count."""
+
+    def tool(namespace: str, system: str, name: str) -> Tool:
+        return Tool(id=f"{namespace}/{name}", name=name, metadata={"system": system, "namespace": namespace})
+
+    tools = [tool("zentrain", "Zentrain Cloud Platform API", name) for name in ("open_ticket", "close_ticket")]
+    tools += [tool("zentrain", "Elsewhere", "list_tickets"), tool("mixed", "Moon", "wax"), tool("mixed", "Sun", "rise")]
+    engine = engine_of(tools)
+
+    def named(snapshot: Snapshot) -> dict[str, str]:
+        return {name: snapshot.node_key(node) for name, node in snapshot.system_by_namespace.items()}
+
+    assert named(engine.snapshot) == {"zentrain": "system:zentrain cloud platform api"}
+    seen = engine.restricted({"id": ["!zentrain/open*", "!zentrain/close*", "!mixed/wax"]}).snapshot
+    assert named(seen) == {"zentrain": "system:elsewhere", "mixed": "system:sun"}
+
+
+def test_needs_go_by_no_everyday_word_and_a_namespace_that_is_one_names_nothing(
+    engine_of: EngineOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    systems = {"helpdesk": "help", "order": "Acme Desk REST API", "moon": "Zentrain"}
+    tools = [
+        Tool(id=f"{name}/open_ticket", name="open_ticket", metadata={"system": system, "namespace": name})
+        for name, system in systems.items()
+    ]
+    engine = engine_of(tools)
+    node = {name: engine.snapshot.find_node(f"system:{system.lower()}") for name, system in systems.items()}
+    named: list[list[int]] = []
+
+    def fuse(*rankings: Any, **given: Any) -> FusedNeeds:
+        named.append(given["named"])
+        return fuse_needs(*rankings, **given)
+
+    monkeypatch.setattr("retrieval.graph_retriever.fuse_needs", fuse)
+    texts = ("help me, a ticket", "a ticket in Help", "a ticket in order", "a ticket in Order", "a zentrain ticket")
+    for text in texts:
+        engine.retriever().retrieve(Request(query=text, needs=("open a ticket",)))
+    assert named == [[], [node["helpdesk"]], [], [node["order"]], [node["moon"]]]
+    in_small_letters = QueryContext.begin(Request(query=texts[2]), engine.snapshot, HashingEncoder())
+    assert named_systems(in_small_letters, texts[2]) == {}
+
+
+def test_tools_without_a_system_are_no_system_together() -> None:
+    scores = np.asarray([3.0, 1.0, 1.01, 1.0], dtype=np.float32)
+    needs = [ranking_of(np.asarray([0, 1]), scores[:2]), ranking_of(np.asarray([1, 2, 3]), scores[1:])]
+    for systems in (np.full(4, -1), np.arange(4)):
+        found = [each["system"].tolist() for each in need_evidence(needs, systems)]
+        assert found == [each["system"].tolist() for each in need_evidence(needs, np.asarray([4, 5, 6, 7]))]
 
 
 def test_needs_that_find_their_tools_in_one_system_raise_its_tools() -> None:

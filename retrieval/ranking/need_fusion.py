@@ -89,8 +89,9 @@ def need_evidence(
         np.maximum.at(shares_S, systems_T, likely_T / likely_T.max())
     for need, (evidence, systems_T) in enumerate(zip(found, systems_of, strict=True)):
         evidence["named"] = named_S[systems_T]
-        if len(rankings) > 1:
-            evidence["system"] = np.log(np.delete(shares_NS, need, axis=0).max(axis=0)[systems_T])
+        others = [other for other, each in enumerate(rankings) if each is not rankings[need]]  # one said twice is one
+        if others:
+            evidence["system"] = np.log(shares_NS[others].max(axis=0)[systems_T])
     return found
 
 

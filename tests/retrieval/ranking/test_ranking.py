@@ -356,6 +356,7 @@ def test_needs_that_find_their_tools_in_one_system_raise_its_tools() -> None:
     assert order(clear, undecided, systems=None) == [0, 4]
     assert order(clear, undecided, systems=systems) == order(undecided, clear, systems=systems) == [0, 1]
     assert order(undecided, systems=systems) == [4, 1]  # one need alone
+    assert not any(each["system"].any() for each in need_evidence([undecided, undecided], systems))  # one said twice
 
 
 def test_an_everyday_word_in_small_letters_hardly_names_a_system(engine_of: EngineOf) -> None:

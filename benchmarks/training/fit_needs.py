@@ -34,9 +34,8 @@ from retrieval.ranking.weights import SHIPPED
 from retrieval.retriever import DEFAULT
 
 _CUTOFFS = (3, 5, 10)
-_FITTED = [
-    name for name in NEED_WEIGHTS if name not in ("", "named")
-]  # no whole request, which could name a system, is read
+# No whole request, which could name a system, is read.
+_FITTED = [name for name in NEED_WEIGHTS if name not in ("", "named")]
 _PLACES = 60  # of a ranking; those after them are hardly ever needed
 
 

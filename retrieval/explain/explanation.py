@@ -58,8 +58,8 @@ class Explainer:
         opening = [part for part in (matched, self._served(tool), used) if part]
         if not opening:  # the first everyday phrase that has a word of the request
             phrases = phrases_of(context.snapshot.tool(tool)) if context.phrases is not None else ()
-            said = next((each for each in phrases if context.query.weights.keys() & set(terms(each))), "")
-            opening = [f'people say "{_cut(said, _MAX_NAME_CHARS)}"' if said else "no word in common"]
+            phrase = next((each for each in phrases if context.query.weights.keys() & set(terms(each))), "")
+            opening = [f'people say "{_cut(phrase, _MAX_NAME_CHARS)}"' if phrase else "no word in common"]
         inputs = self._inputs(tool)
         for shown in _SHOWN:
             line = "; ".join((*opening, *self._parts(inputs, shown)))

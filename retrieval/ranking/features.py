@@ -241,14 +241,18 @@ class SystemEvidence:
         return logarithms
 
 
+def systems_of(tools: NDArray[np.int64], systems: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The system of each of some tools, int64 [tools]; a tool without one (-1 in ``systems``, int64 [catalogue]) is a system of its own, below 0."""
+    return np.where(systems[tools] < 0, -1 - tools, systems[tools])
+
+
 def system_evidence(context: QueryContext) -> SystemEvidence | None:
     """The evidence for the candidates of a request; None where the catalogue has fewer than two systems."""
     snapshot = context.snapshot
     if snapshot.system_count < 2 or not len(context.candidates):
         return None
-    nodes = snapshot.tool_systems[context.candidates]
-    alone = nodes < 0
-    known, systems_T = np.unique(np.where(alone, -1 - context.candidates, nodes), return_inverse=True)
+    own = systems_of(context.candidates, snapshot.tool_systems)
+    known, systems_T = np.unique(own, return_inverse=True)
     return SystemEvidence(
         systems_T=systems_T.astype(np.int64),
         named_CS=_named(context, known.tolist()),

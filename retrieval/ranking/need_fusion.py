@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from inference.encoder import Floats1d, Floats2d
 from retrieval.ranking.confidence import NEEDED, probability, tool_evidence
+from retrieval.ranking.features import systems_of
 from retrieval.ranking.ranking import Ranking
 
 # With ``auto_k``: the least score of a returned tool. It keeps .86 of the requests that ten tools complete, with 1.7
@@ -72,24 +73,24 @@ def need_evidence(
     :param systems: the system of each tool of the catalogue, int64 [catalogue], -1 for a tool without one; None where systems do not count.
     :param named: the systems that the request names.
     """
-    needs, found = float(np.log(max(1, len(rankings)))), list[dict[str, Floats1d]]()
-    for each in rankings:
-        same = {"needs": needs, "system": 0.0, "named": 0.0}
-        found.append({**tool_evidence(each.scores), **{name: np.full_like(each.scores, same[name]) for name in same}})
+    same = {"needs": float(np.log(max(1, len(rankings)))), "system": 0.0, "named": 0.0}
+    found = [
+        {**tool_evidence(each.scores), **{name: np.full_like(each.scores, value) for name, value in same.items()}}
+        for each in rankings
+    ]
     if systems is None or not rankings:
         return found
     tools = np.concatenate([each.tools for each in rankings])
-    alone = systems[tools] < 0  # each a system of its own
-    nodes, joined = np.unique(np.where(alone, -1 - tools, systems[tools]), return_inverse=True)
-    systems_of = np.split(joined, np.cumsum([len(each.tools) for each in rankings])[:-1])
+    nodes, joined = np.unique(systems_of(tools, systems), return_inverse=True)
+    systems_by_need = np.split(joined, np.cumsum([len(each.tools) for each in rankings])[:-1])
     named_S = np.isin(nodes, [*named]).astype(np.float32)
     shares_NS = np.full((len(rankings), len(nodes)), _LEAST_SHARE, dtype=np.float32)
-    for shares_S, evidence, systems_T in zip(shares_NS, found, systems_of, strict=True):
+    for shares_S, evidence, systems_T in zip(shares_NS, found, systems_by_need, strict=True):
         likely_T = probability(NEED_WEIGHTS, evidence)
         np.maximum.at(shares_S, systems_T, likely_T / likely_T.max())
-    for need, (evidence, systems_T) in enumerate(zip(found, systems_of, strict=True)):
+    for need, (evidence, systems_T) in enumerate(zip(found, systems_by_need, strict=True)):
         evidence["named"] = named_S[systems_T]
-        others = [other for other, each in enumerate(rankings) if each is not rankings[need]]  # one said twice is one
+        others = [other for other, each in enumerate(rankings) if each is not rankings[need]]  # a repeated need is one
         if others:
             evidence["system"] = np.log(shares_NS[others].max(axis=0)[systems_T])
     return found

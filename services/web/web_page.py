@@ -188,8 +188,8 @@ class _Page:
         refused = await self._refusal(request, _READ)
         questions = self._question is not None and await self._refusal(request, _ALL) is None
         problem = None if refused is None else error_json(refused)
-        said = {"problem": problem, "planner": self._settings.plan is not None, "questions": questions}
-        return JSONResponse({**said, "domains": list(self._settings.domains)})
+        planner, domains = self._settings.plan is not None, list(self._settings.domains)
+        return JSONResponse({"problem": problem, "planner": planner, "questions": questions, "domains": domains})
 
     async def tools(self, request: Request) -> JSONResponse:
         """The tools for a request, or the calls that lead to what is asked, in order."""

@@ -1,4 +1,4 @@
-"""Minimality and sufficiency of paths: needless tools, open inputs, the caller's own object, tools that would do equally."""
+"""Minimality and sufficiency of paths: superfluous tools, open inputs, the caller's own object, tools that would do equally."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -23,9 +23,8 @@ class ShownAnswer(NamedTuple):
 
     text: str  # at most so many bytes as were asked for
     value: Any  # the JSON values that the text is made of, without binary data, and without most of what is left out
-    left_out: (
-        int | None
-    )  # bytes that are not in the text; None where they were not counted: large values are not walked
+    # Bytes that are not in the text; None where they were not counted: large values are not walked.
+    left_out: int | None
 
 
 def shown_answer(answer: ToolAnswer, max_bytes: int = MAX_SHOWN_BYTES) -> ShownAnswer:

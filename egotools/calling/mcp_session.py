@@ -244,9 +244,8 @@ class _Connection:
 
     def __init__(self, opening: Any, output: ServerOutput) -> None:
         self.output = output
-        self.client: asyncio.Future[Any] = (
-            asyncio.get_running_loop().create_future()
-        )  # set when the server has answered
+        # Set when the server has answered.
+        self.client: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.users = 0  # calls under way
         self.leave = asyncio.Event()
         self.task = asyncio.create_task(self._live(opening))

@@ -301,15 +301,9 @@ def _show(plan: ToolPlan) -> None:
         sure = "" if step.kind == "goal" and not step.confidence else f" {known:.2f}"
         say(f"{step.number:>2} [bold]{plain(step.tool_id)}[/] {step.kind}{sure}")
         for each in step.inputs:
-            came = (
-                f"step {each.step}"
-                if each.source == "step"
-                else each.supplier
-                if each.source == "done"
-                else each.source
-                if each.value or each.source != "request"
-                else "perhaps in the request"
-            )
+            unsure = "request" if each.value else "perhaps in the request"
+            places = {"step": f"step {each.step}", "done": each.supplier, "request": unsure}
+            came = places.get(each.source, each.source)
             came += "".join(f" {text}" for text in (each.output, each.value) if text)
             say(plain(f"     {each.parameter} ← {came}" if each.parameter else f"     after step {each.step}"))
     for open_input in plan.open_inputs:

@@ -98,10 +98,8 @@ def serve(
         return serve_on_ray(settings, store=single, catalogs=catalogs)
     served = {"": single} if catalogs is None else read_catalogs(catalogs)
     if calling != NO_CALL_OPTIONS and not (page.web and page.web_domain):
-        problem, remedy = (
-            "there are options for calls, and no page that makes any",
-            "Give --web and --web-domain, or leave them out",
-        )
+        problem = "there are options for calls, and no page that makes any"
+        remedy = "Give --web and --web-domain, or leave them out"
         raise InvalidArgumentError(problem, subject="--web-domain", remedy=remedy)
     if page.web and find_spec("starlette") is None:
         raise MissingExtraError("the page", extra="web")
@@ -225,9 +223,8 @@ def mcp(
                 async with stdio_server() as (read, write):
                     await gateway.server.run(read, write, gateway.server.create_initialization_options())
                 return
-            configure_logging(
-                logging.getLevelName(logging.getLogger().level)
-            )  # as the server does: no text of a request stands in a traceback
+            # As the server does: no text of a request stands in a traceback.
+            configure_logging(logging.getLevelName(logging.getLogger().level))
             async with serve_mcp_http(gateway, client, offered) as address:
                 await until_signal(lambda: tell(plain(f"MCP is at {address}")))
 

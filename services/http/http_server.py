@@ -55,9 +55,8 @@ def is_own_host(header: str, names: Iterable[str] = ()) -> bool:
         host = (urlsplit(f"//{header}").hostname or "").lower()
     except ValueError:
         return False
-    after = header.lower().removeprefix(
-        f"[{host}]" if ":" in host else host
-    )  # a user before it, or text behind it, is no host
+    # A user before it, or text behind it, is no host.
+    after = header.lower().removeprefix(f"[{host}]" if ":" in host else host)
     return bool(host) and re.fullmatch(r"(?::\d{1,5})?", after) is not None and (is_loopback(host) or host in names)
 
 

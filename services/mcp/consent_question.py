@@ -64,10 +64,8 @@ class ConsentQuestions:
         arguments are too long, OverloadedError when eight are open, and InputNeeded when the client asks, and sends its
         request again."""
         context, params = ASKED_IN.get()
-        is_modern, capabilities = (
-            context.protocol_version in MODERN_PROTOCOL_VERSIONS,
-            context.session.client_capabilities,
-        )
+        is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        capabilities = context.session.client_capabilities
         elicitation = capabilities.elicitation if capabilities is not None else None
         has_form = elicitation is not None and (elicitation.form is not None or elicitation.url is None)
         if not has_form or not (is_modern or context.session.can_send_request):

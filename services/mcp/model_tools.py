@@ -49,9 +49,8 @@ class _Arguments(BaseModel):
 class SearchArguments(_Arguments):
     """Of ``search_tools``."""
 
-    needs: list[str] = Field(
-        default_factory=list, description=NEEDS_TEXT, json_schema_extra={"maxItems": MOST_NEEDS}
-    )  # of more, the first ones are taken
+    # Of more needs, the first ones are taken.
+    needs: list[str] = Field(default_factory=list, description=NEEDS_TEXT, json_schema_extra={"maxItems": MOST_NEEDS})
     query: str = Field("", max_length=20_000, description=CONTEXT_TEXT)
     k: int = Field(10, ge=1, le=50, description="The most tools to return.")
     filters: dict[str, list[str]] = Field(

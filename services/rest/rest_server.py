@@ -73,10 +73,8 @@ async def serve_rest(target: str, settings: RestSettings) -> AsyncIterator[str]:
     try:
         CallMetadata(target, token="-", tenant="", is_private=settings.server_ca is not None or settings.insecure)
     except InvalidRequestError:
-        problem, remedy = (
-            "tokens would go to the service in plain text",
-            "Give --server-ca; or --insecure where the network is private",
-        )
+        problem = "tokens would go to the service in plain text"
+        remedy = "Give --server-ca; or --insecure where the network is private"
         raise InvalidArgumentError(problem, subject=target, remedy=remedy) from None
     tls = web_tls(settings.host, settings.tls_cert, settings.tls_key, insecure=settings.insecure)
     names = [settings.host, *settings.names] if is_loopback(settings.host) else None
@@ -346,8 +344,6 @@ def _response(error: Exception) -> Response:
         headers["retry-after"] = str(max(1, math.ceil(wait_ms / 1e3)))
     problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, **said}
     told = {name: value for name, value in problem.items() if value != ""}
-    text, headers = (
-        json.dumps(told, ensure_ascii=False, separators=(",", ":")),
-        {**headers, "cache-control": "no-store"},
-    )
+    headers["cache-control"] = "no-store"
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     return Response(text, status_code=status, headers=headers, media_type=PROBLEM_TYPE)

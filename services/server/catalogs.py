@@ -171,9 +171,8 @@ class Catalogs:
         on_swap: Callable[[str, str], None],  # called with tenant and snapshot id at each swap
     ) -> None:
         self._catalogs = {tenant: ServedCatalog(tenant) for tenant in tenants}
-        self.missing = set(
-            tenants if required is None else required
-        )  # required ones without an engine; it only shrinks
+        # Required ones without an engine; it only shrinks.
+        self.missing = set(tenants if required is None else required)
         self._drained, self._on_swap = drained, on_swap
 
     @property

@@ -75,8 +75,8 @@ class Server:
     def __init__(
         self,
         settings: ServerSettings,
-        stores: Mapping[str, CatalogStore]
-        | None = None,  # by tenant; None for one catalogue, which ``load`` gives an engine
+        # By tenant; None for one catalogue, which ``load`` gives an engine.
+        stores: Mapping[str, CatalogStore] | None = None,
         *,
         required: Iterable[str] | None = None,  # the tenants without which the service is not ready; None for all
         outcomes: Mapping[str, Path] | None = None,  # tenant → log of what agents report; None for that of each store
@@ -320,10 +320,8 @@ class Server:
             found = 0
         if found == 0:
             why = "the port is in use or not allowed, or the host is not of this machine"
-            problem, remedy = (
-                f"the server cannot listen on this address: {why}",
-                "Choose another port; port 0 takes any free one",
-            )
+            problem = f"the server cannot listen on this address: {why}"
+            remedy = "Choose another port; port 0 takes any free one"
             raise InvalidArgumentError(problem, subject=address, remedy=remedy)
         return f"{host}:{found}"
 

@@ -39,9 +39,8 @@ class PlanRequest:
 
     request: str
     domain: str = ""  # its name; empty for the planner's default
-    token: str = field(
-        default="", repr=False
-    )  # of the user, for calls to the tool service; empty without access control
+    # Of the user, for calls to the tool service; empty without access control.
+    token: str = field(default="", repr=False)
     tenant: str = ""
 
 

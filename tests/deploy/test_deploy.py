@@ -146,7 +146,6 @@ def test_systemd_reads_the_unit_and_finds_it_confined(tmp_path: Path) -> None:
         return done.returncode, done.stderr
 
     assert analyzed("verify", "--man=no") == (0, "")
-    code, said = analyzed(
-        "security", "--offline=yes", "--threshold=15", "--no-pager"
-    )  # of 100; a unit without limits has 96
+    # Of 100; a unit without limits has 96.
+    code, said = analyzed("security", "--offline=yes", "--threshold=15", "--no-pager")
     assert code == 0, said

@@ -10,9 +10,8 @@ import pytest
 
 from egotools import AsyncClient, Client, InvalidRequestError, PermissionDeniedError
 from egotools.channel import CallMetadata
-from services.server.access.tokens import create_token
 from tests.harness.engines import serving, small_settings
-from tests.harness.issuers import Authority, write_pair, write_policy
+from tests.harness.issuers import Authority, guarded_by, write_pair
 
 TOOL = "crm/find_customer"
 
@@ -20,23 +19,16 @@ TOOL = "crm/find_customer"
 class Guarded(NamedTuple):
     target: str
     token: str
-    other: str
     authority: bytes
 
 
 @pytest.fixture
 async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
-    authority, tokens = Authority(), tmp_path / "tokens.json"
-    token, other = create_token(tokens, "agent"), create_token(tokens, "other")
-    policy = write_policy(
-        tmp_path / "policy.yaml",
-        {"match": {"token": "agent"}, "roles": ["read"], "filters": {"namespace": ["crm"]}},
-        {"match": {"token": "other"}, "roles": ["read"], "tenants": ["acme", "globex"]},
-    )
+    authority = Authority()
+    access, tokens = guarded_by(tmp_path, agent={"roles": ["read"], "filters": {"namespace": ["crm"]}})
     certificate, key = write_pair(tmp_path, authority.issue("server"))
-    settings = small_settings(access_policy=policy, tokens_file=tokens, tls_cert=certificate, tls_key=key)
-    async with serving(settings=settings) as server:
-        yield Guarded(server.address, token, other, authority.pem)
+    async with serving(settings=small_settings(tls_cert=certificate, tls_key=key, **access)) as server:
+        yield Guarded(server.address, tokens["agent"], authority.pem)
 
 
 async def test_a_function_gives_the_token_of_each_call(guarded: Guarded) -> None:

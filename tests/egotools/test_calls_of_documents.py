@@ -68,16 +68,6 @@ paths:
                 picture: {type: string, format: binary}
                 pages: {type: array, items: {type: string, format: binary}}
                 details: {type: object}
-  /notes:
-    patch:
-      operationId: note
-      requestBody:
-        content:
-          application/json:
-            schema:
-              type: object
-              properties: {name: {type: string}, gone: {type: string}, kept: {type: string, nullable: true}}
-              additionalProperties: {type: string}
 """
 
 

@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from services.server.access.tokens import create_token
+
 ISSUER, AUDIENCE = "https://issuer.example", "egotools"
 
 
@@ -133,6 +135,13 @@ class Issuer:
 def key_set(*issuers: Issuer) -> str:
     """Return the key set of some issuers, as JSON."""
     return json.dumps({"keys": [issuer.public for issuer in issuers]})
+
+
+def guarded_by(folder: Path, **rules: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Settings with access control, and the tokens by name: one for each name, with what its rule gives."""
+    file = folder / "tokens.json"
+    policy = write_policy(folder / "policy.yaml", *({"match": {"token": name}, **rules[name]} for name in rules))
+    return {"access_policy": policy, "tokens_file": file}, {name: create_token(file, name) for name in rules}
 
 
 def write_policy(path: Path, *rules: dict[str, Any]) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from egotools.client_errors import InternalServerError, client_error_of
 from ontology import errors
@@ -48,32 +48,28 @@ def test_every_error_of_the_packages_is_in_the_tree() -> None:
     assert outside == []
 
 
-def test_internal_is_for_bugs_and_unknown_for_nothing() -> None:
-    assert [kind.__name__ for kind in TREE if kind.grpc_code == "INTERNAL"] == ["EgotoolsError"]
-    assert [kind.__name__ for kind in TREE if kind.grpc_code == "UNKNOWN"] == []
+def ended(error: EgotoolsError) -> Result:
+    """A command that ends with an error."""
+    app = typer.Typer()
+
+    @command(app)
+    def fail(as_json: Json = False) -> None:
+        raise error
+
+    return CliRunner().invoke(app, ["--json"])
 
 
-def test_a_class_is_one_code_one_reason_and_one_error_of_the_client(subtests: pytest.Subtests) -> None:
+def test_a_class_is_one_code_one_reason_one_exit_code_and_one_error_of_the_client(subtests: pytest.Subtests) -> None:
     for kind in TREE:
         with subtests.test(ascii(kind)):
             error = made(kind)
             message = error_message(error)
             code, _, _ = status(message)
+            assert kind.grpc_code != "UNKNOWN" and (kind.grpc_code == "INTERNAL") == (kind is EgotoolsError)
             assert code.name == kind.grpc_code and message.reason == reason_of(error)
             assert [other.__name__ for other in TREE if reason_of(made(other)) == message.reason] == [kind.__name__]
             met = client_error_of(code.name, message.message)
             assert met.code == kind.grpc_code
             assert isinstance(met, InternalServerError) == (kind is EgotoolsError)
-
-
-@pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)
-def test_a_command_ends_with_the_exit_code_of_the_class(kind: type[EgotoolsError]) -> None:
-    app = typer.Typer()
-
-    @command(app)
-    def fail(as_json: Json = False) -> None:
-        raise made(kind)
-
-    ended = CliRunner().invoke(app, ["--json"])
-    assert ended.exit_code == kind.exit_code
-    assert json.loads(ended.stderr)["error"] == kind.__name__
+            result = ended(error)
+            assert (result.exit_code, json.loads(result.stderr)["error"]) == (kind.exit_code, kind.__name__)

@@ -1,9 +1,8 @@
 """What every adapter keeps, with its framework, a chat server that says what it is told, and tools on loopback."""
 
 import json
-import socket
-from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from egotools.integrations.tool_source import AnyTool
 from egotools.search_tool import SEARCH_TEXT
 from tests.egotools.integrations.conftest import HOSTILE, SECRET, World
 from tests.egotools.integrations.frameworks import FRAMEWORKS, Framework
+from tests.harness.servers import free_port
 
 FIND = ("search_tools", {"query": "find a customer by name"})
 CALL = ("shop__findCustomer", {"name": "Acme"})
@@ -108,27 +108,10 @@ def test_a_tool_that_no_search_found_is_not_called(framework: Framework, world: 
     assert world.api.arrived == []
 
 
-@pytest.fixture
-def down() -> Iterator[Client]:
-    """A client of a server that does not answer."""
-    with closing(socket.socket()) as held:
-        held.bind(("127.0.0.1", 0))  # bound, not listening
-        with Client(f"127.0.0.1:{held.getsockname()[1]}") as client:
-            yield client
-
-
 @CALLING_SEARCH
-def test_a_server_that_is_down_is_said_in_one_sentence(framework: Framework, world: World, down: Client) -> None:
+def test_a_server_that_is_down_is_said_in_one_sentence(framework: Framework, world: World) -> None:
     world.chat.say(FIND, "Sorry.")
-    assert framework.run(world.source(client=down), None) == "Sorry."
+    with Client(f"127.0.0.1:{free_port()}") as down:
+        assert framework.run(world.source(client=down), None) == "Sorry."
     assert "UNAVAILABLE" in world.chat.told()
     assert "Traceback" not in world.chat.told() and ".py" not in world.chat.told()
-
-
-def test_a_tool_that_is_down_is_said_in_one_sentence(framework: Framework, world: World) -> None:
-    with closing(socket.socket()) as held:
-        held.bind(("127.0.0.1", 0))
-        world.chat.say(FIND, CALL, "Sorry.")
-        servers = {"shop": f"http://127.0.0.1:{held.getsockname()[1]}"}
-        assert framework.run(world.source(servers=servers), None) == "Sorry."
-    assert "UNAVAILABLE" in world.chat.told() and "Traceback" not in world.chat.told()

@@ -11,30 +11,16 @@ from typing import Any
 
 import httpx
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from retrieval.snapshot.publish import published_id
 from services.cli.app import app
 from tests.conftest import ROOT
-from tests.harness.commands import Run, started
+from tests.harness.commands import Run, every_command, started
 from tests.harness.waiting import LIMIT_S, wait_until
 from tests.services.cli.conftest import TABLES
 
-
-def _commands() -> list[tuple[str, ...]]:
-    found: list[tuple[str, ...]] = []
-
-    def walk(command: Any, path: tuple[str, ...]) -> None:
-        found.append(path)
-        for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
-            walk(command.get_command(None, name), (*path, name))
-
-    walk(typer.main.get_command(app), ())
-    return found
-
-
-COMMANDS = _commands()
+COMMANDS = sorted({path[:n] for path, _ in every_command() for n in range(len(path) + 1)})  # the groups too
 
 
 def test_twenty_commands_stand_at_the_top() -> None:

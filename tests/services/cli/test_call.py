@@ -34,37 +34,14 @@ paths:
       operationId: cancelOrder
       summary: Cancel an order
       parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
-  /orders/purge:
-    get:
-      operationId: purgeOrders
-      summary: Remove old orders
-  /photos:
-    post:
-      operationId: addPhoto
-      summary: Add a photo
-      security: []
-      requestBody:
-        content:
-          multipart/form-data:
-            schema: {type: object, properties: {title: {type: string}, photo: {type: string, format: binary}}}
 """
-MCP_TOOLS = {
-    "tools": [
-        {"name": "book", "inputSchema": {"type": "object", "properties": {"material": {"type": "string"}}}},
-        {"name": "stock", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
-        {"name": "audit", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
-        {"name": "count", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
-    ]
-}
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("call")
     (folder / "shop.yaml").write_text(DOCUMENT, encoding="utf-8")
-    (folder / "warehouse.json").write_text(json.dumps(MCP_TOOLS), encoding="utf-8")
-    documents = [str(folder / name) for name in ("shop.yaml", "warehouse.json")]
-    build_snapshot(documents, folder / "store", encoder=HashingEncoder())
+    build_snapshot([str(folder / "shop.yaml")], folder / "store", encoder=HashingEncoder())
     return folder / "store"
 
 
@@ -129,10 +106,7 @@ def test_a_call_that_may_change_something_needs_a_yes(run: Run, store: Path, sho
         (("-a", "[1]"), 2, "no JSON object"),
         (("-a", "@/no/such/file"), 2, "cannot be read"),
         (("-a", '{"id": "x"}'), 2, "id: the value is a string, not an integer"),
-        (("-a", "{}"), 2, "id: this required argument of the path is missing"),
-        (("-a", '{"id": 7, "size": 1}'), 2, "the tool takes no such argument. It takes: id"),
         (("-a", '{"id": 7}', "--file", "photo"), 2, "is not NAME=PATH"),
-        (("-a", '{"id": 7}', "--credential", f"key={SECRET}"), 2, "not taken from the command line"),
         (("-a", '{"id": 7}', "--credential", "key=${NO_SUCH_VARIABLE}"), 2, "no variable NO_SUCH_VARIABLE"),
         (("-a", '{"id": 7}', "--credential", "key=@/no/such/file"), 2, "cannot be read"),
         (("-a", '{"id": 7}', "--credential", SECRET), 2, "not NAME=REFERENCE"),

@@ -18,6 +18,7 @@ from services.cli.build import DIFFERENT
 from services.jobs.build import build_snapshot
 from services.server.process import serve_catalogs
 from services.server.settings import CatalogEntry, ServerSettings
+from tests.eval.planted import written
 from tests.harness.commands import Run
 from tests.harness.http_server import Loopback, Reply
 
@@ -97,9 +98,9 @@ def test_a_crafted_manifest_makes_nobody_contact_or_import_anything(
     craft: Craft, tmp_path: Path, catcher: Loopback, run: Run
 ) -> None:
     (tmp_path / "weights").mkdir()
-    queries, out = tmp_path / "queries.jsonl", tmp_path / "out"
+    out = tmp_path / "out"
     rows = [{"id": str(number), "query": f"find {number}", "tools": [f"a/find{number}"]} for number in range(30)]
-    queries.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    queries = written(tmp_path / "queries.jsonl", *rows)
     for name in (f"openai:m@{catcher.url}/v1", f"sentence-transformers:{tmp_path / 'weights'}"):
         snapshot = craft(encoder=name)
         with pytest.raises(ModelNotAllowedError, match="neither embedded nor allowed") as caught:

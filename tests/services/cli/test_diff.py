@@ -10,6 +10,7 @@ import pytest
 from inference import HashingEncoder
 from services.cli.build import DIFFERENT
 from services.jobs.build import build_snapshot
+from tests.eval.planted import written
 from tests.harness.commands import Run
 
 
@@ -62,9 +63,8 @@ def test_it_is_shown_in_short(run: Run, stores: tuple[Path, Path]) -> None:
 
 
 def test_phrases_are_no_findings_and_dropped_rows_are_told(run: Run, stores: tuple[Path, Path], tmp_path: Path) -> None:
-    file = tmp_path / "phrases.jsonl"
     rows = [{"tool": f"suppliers/{name}", "phrases": ["who sells to us"]} for name in ("findSuppliers", "findSupliers")]
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    file = written(tmp_path / "phrases.jsonl", *rows)
     command = ("build", tmp_path / "suppliers.json", "--out", tmp_path / "with", "--encoder", "hashing.v1")
     code, out, _ = run(*command, "--phrases-file", file, "--workers", 1)
     assert code == 0 and "1 of 1 tool; dropped, see the report: 1 unknown-tool" in " ".join(out.split())

@@ -1,16 +1,11 @@
 """``egotools eval``: what it measures, what it refuses, and that nothing answered is ever lost."""
 
-import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from eval.measured_set import read_measured
+from tests.eval.planted import written
 from tests.harness.commands import Run
 
-QUICK = ("--systems", "semantic,rrf,default")
 ASKED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("single", "open cases of a customer", ("support/search_cases",)),
     ("single", "who is on the team of the project", ("projects/list_team_members",)),
@@ -23,26 +18,10 @@ ASKED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 
 
-def write_queries(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def requests(turns: int) -> list[dict[str, Any]]:
-    return [
-        {"id": f"{place}-{turn}", "query": f"{text} {turn or ''}", "tools": tools, "class": kind}
-        for turn in range(turns)
-        for place, (kind, text, tools) in enumerate(ASKED)
-    ]
-
-
-@pytest.fixture(scope="module")
-def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_queries(tmp_path_factory.mktemp("few") / "few.jsonl", requests(1))
-
-
-def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
-    code, out, err = run("eval", store, "--queries", few, "--out", tmp_path, *QUICK)
+def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, tmp_path: Path) -> None:
+    rows = [{"id": f"{n}", "query": text, "tools": tools, "class": kind} for n, (kind, text, tools) in enumerate(ASKED)]
+    few = written(tmp_path / "few.jsonl", *rows)
+    code, out, err = run("eval", store, "--queries", few, "--out", tmp_path, "--systems", "semantic,rrf,default")
     assert code == 0, err
     assert "error" not in err.lower()  # stages of more than a second are named there
     measured = read_measured(tmp_path)

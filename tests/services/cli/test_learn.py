@@ -19,7 +19,6 @@ from tests.eval.planted_sessions import TASKS, build_store, gold, rows, text
 from tests.harness.commands import Run
 
 pytestmark = pytest.mark.slow
-DAY = 86_400
 
 
 @pytest.fixture(scope="module")

@@ -128,17 +128,9 @@ def test_names_of_a_mailbox_do_not_command_the_terminal(run: Run, tmp_path: Path
     calendar = ("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//c//c//EN", *event, "END:VCALENDAR", "")
     (home / "calendars" / "a.ics").write_text("\r\n".join(calendar), encoding="utf-8", newline="")
     build_snapshot(["python:planners.personal.personal_tools"], tmp_path / "store", encoder=HashingEncoder())
-    given = (
-        "--domain",
-        "personal",
-        "--store",
-        tmp_path / "store",
-        "--data",
-        home,
-        "--index",
-        tmp_path / "index.sqlite",
-    )
+    store, index = tmp_path / "store", tmp_path / "index.sqlite"
+    given = ("--domain", "personal", "--store", store, "--data", home, "--index", index, "--today", "2026-06-15")
     for request in ("Find all the events.", "Find the files."):
-        code, out, error = run("plan", request, *given, "--today", "2026-06-15")
+        code, out, error = run("plan", request, *given)
         assert code == 0 and "not read" in error, error
         assert "red" in out and not {"\x1b", "\x07", "\x9b"} & {*out, *error}

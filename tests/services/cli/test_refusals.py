@@ -1,9 +1,7 @@
 """What a command says where it cannot do what it is asked, or something that it needs is missing; and it writes nothing by then."""
 
 import json
-import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,9 +14,9 @@ from retrieval.snapshot.publish import current_snapshot
 from services.cli.app import REMOVED
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
+from tests.eval.planted import written
 from tests.harness.chat import Reply, chat_server
 from tests.harness.commands import Run
-from tests.harness.waiting import LIMIT_S
 from tests.services.cli.csv_plants import write_plants
 from tests.services.cli.test_plan import DOMAIN, GRAPH
 from tests.services.jobs.test_examination import BAD, CLEAN
@@ -157,23 +155,22 @@ def places(tmp_path_factory: pytest.TempPathFactory, hr_store: Path) -> Mapping[
     """Name → place, to be read only."""
     folder = tmp_path_factory.mktemp("places")
 
-    def written(name: str, *rows: object) -> str:
-        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        return str(folder / name)
+    def file_of(name: str, *rows: object) -> str:
+        return str(written(folder / name, *rows))
 
-    tools = written("tools.jsonl", CLEAN, BAD)
+    tools = file_of("tools.jsonl", CLEAN, BAD)
     build_snapshot([tools], folder / "held", encoder=HashingEncoder(), findings="quarantine")
     return {
         "STORE": str(hr_store),
         "SNAPSHOT": str(current_snapshot(hr_store)),
         "DOCUMENT": str(ROOT / "examples" / "enterprise" / "catalog" / "hr.yaml"),
-        "API": written("api.json", [{"name": "get_widget", "description": "Get a widget."}]),
+        "API": file_of("api.json", [{"name": "get_widget", "description": "Get a widget."}]),
         "HELD": str(folder / "held"),
         "DOMAIN": str(DOMAIN),
-        "QUERY": written("graph.json", GRAPH),
+        "QUERY": file_of("graph.json", GRAPH),
         "PLANTS": write_plants(folder),
-        "REQUESTS": written("requests.jsonl", {"id": "1", "query": "who is ill", "tools": ["hr/searchEmployees"]}),
-        "TASKS": written("tasks.jsonl", {"id": "one", "question": "What?", "answer": "8", "level": 1}),
+        "REQUESTS": file_of("requests.jsonl", {"id": "1", "query": "who is ill", "tools": ["hr/searchEmployees"]}),
+        "TASKS": file_of("tasks.jsonl", {"id": "one", "question": "What?", "answer": "8", "level": 1}),
         "SHIPPED": str(ROOT / "examples" / "enterprise" / "requests.jsonl"),
     }
 
@@ -264,15 +261,6 @@ def test_a_folder_that_is_no_store_is_left_as_it_is(
     assert (code, out) == (NotFoundError.exit_code, "")
     assert f"egotools build {folder} --out store" in err and len(err.splitlines()) == 1
     assert [path.name for path in tmp_path.rglob("*")] == ["documents", "notes.md"]
-
-
-def test_serving_a_folder_that_is_no_store_writes_nothing_and_logs_nothing(tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text("notes", encoding="utf-8")
-    command = [sys.executable, "-m", "services.cli", "serve", "--store", str(tmp_path), "--port", "0"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=LIMIT_S)
-    assert (done.returncode, done.stdout) == (NotFoundError.exit_code, "")
-    assert re.fullmatch(r"Error: \S+: this folder is no store: .* egotools build .*\n", done.stderr)
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.md"]
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,8 @@ def test_a_snapshot_is_signed_from_the_build_on(run: Run, tmp_path: Path, monkey
         code, _, err = run(*command)
         assert code == SnapshotSignatureError.exit_code
         assert "not signed" in err
-    signed = json.loads(run(*build, "--signing-key", tmp_path / "key", "--json")[1])[
-        "snapshot_id"
-    ]  # of unchanged files
-    assert signed == unsigned
+    signed = json.loads(run(*build, "--signing-key", tmp_path / "key", "--json")[1])
+    assert signed["snapshot_id"] == unsigned, "of unchanged files"
     assert run(*search)[0] == 0
     tools.write_text(tools.read_text(encoding="utf-8").replace("a widget", "one widget"), encoding="utf-8")
     run(*build, "--signing-key", tmp_path / "key")

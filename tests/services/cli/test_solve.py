@@ -14,6 +14,7 @@ import pytest
 
 from planners.journal.recorded import end_of
 from planners.journal.run_journal import read_run_journal
+from tests.eval.planted import written
 from tests.harness.commands import Run, started
 from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.kgot.run_fakes import StepServer
@@ -136,9 +137,7 @@ def tasks_file(folder: Path) -> Path:
         {"id": "right", "question": QUESTION, "files": ["sales.csv"], "answer": "8", "level": 1},
         {"id": "wrong", "question": QUESTION, "files": ["sales.csv"], "answer": "9", "level": 2},
     ]
-    path = folder / "tasks.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return path
+    return written(folder / "tasks.jsonl", *rows)
 
 
 def test_many_tasks_are_solved_and_reported_and_finished_ones_stay(run: Run, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from retrieval.engine import Engine, open_engine
 from retrieval.query.request import Request
 from retrieval.ranking.weights import SHIPPED, weights_of
 from services.jobs.build import build_snapshot
+from tests.eval.planted import written
 from tests.harness.commands import Run
 
 pytestmark = pytest.mark.slow
@@ -39,13 +40,6 @@ def requests(*, count: int = 72, seed: int = 5) -> list[dict[str, Any]]:
     return made
 
 
-def written(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    folder.mkdir()
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / "queries.jsonl").write_text(text, encoding="utf-8")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tune")
@@ -58,19 +52,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         for number in range(TOOLS)
     ]
-    (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
-    build_snapshot([str(folder / "tools.jsonl")], folder / "store", encoder=HashingEncoder())
+    build_snapshot([str(written(folder / "tools.jsonl", *tools))], folder / "store", encoder=HashingEncoder())
     return folder / "store"
 
 
 @pytest.fixture
 def store(built: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(built, tmp_path / "store"))
-
-
-@pytest.fixture(scope="module")
-def true(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("labels") / "true", requests())
 
 
 def engine(store: Path) -> Engine:
@@ -84,9 +72,10 @@ def completed(asked: Engine, rows: Sequence[dict[str, Any]]) -> float:
     )
 
 
-def test_a_better_ranking_is_published_and_serves_requests_it_never_saw(run: Run, store: Path, true: Path) -> None:
+def test_a_better_ranking_is_published_and_serves_requests_it_never_saw(run: Run, store: Path, tmp_path: Path) -> None:
     before = engine(store)
-    code, out, _ = run("tune", store, "--on", true, "-k", 3)
+    written(tmp_path / "labels" / "queries.jsonl", *requests())
+    code, out, _ = run("tune", store, "--on", tmp_path / "labels", "-k", 3)
     assert code == 0
     after = engine(store)
     assert after.snapshot_id != before.snapshot_id

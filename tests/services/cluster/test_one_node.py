@@ -16,6 +16,7 @@ import pytest
 
 from egotools import Client
 from tests.conftest import ROOT
+from tests.eval.planted import written
 from tests.harness.ray_node import RayNode, ray_node
 from tests.harness.servers import free_port
 from tests.planners.kgot.run_fakes import StepServer
@@ -128,22 +129,14 @@ def test_a_server_that_dies_is_replaced_on_its_address_and_another_command_repla
 
 def test_tasks_are_solved_on_the_cluster(node: RayNode, tmp_path: Path) -> None:
     rows = [{"id": f"t{n}", "question": f"How many are there of {n}?", "answer": "8"} for n in range(1, 4)]
-    (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    tasks = written(tmp_path / "tasks.jsonl", *rows)
     answers: dict[str, list[Any]] = {
         "next_step": [{"query_type": "RETRIEVE", "content": "result = len(G)"}],
         "maths_needed": [{"needed": False}],
         "final_answer": [{"answer": "8"}],
     }
     with StepServer(**answers) as server:
-        given: list[str | Path] = [
-            "solve",
-            "--tasks",
-            tmp_path / "tasks.jsonl",
-            "--out",
-            tmp_path / "out",
-            "--workers",
-            "2",
-        ]
+        given = ("solve", "--tasks", tasks, "--out", tmp_path / "out", "--workers", "2")
         model = ["--llm-url", f"{server.url}/v1", "--llm-model", "m", "--votes", "1"]
         command = _command(*given, *model, "--on", "ray", "--json")
         environ = {**node.environ, "OPENAI_API_KEY": "k"}

@@ -11,6 +11,7 @@ from ingest.build_report import BuildReport
 from ontology.errors import ModelError
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import as_read, build_snapshot
+from tests.eval.planted import written
 
 TOOLS = [
     {"name": "list_attendees", "description": "List attendees of an event.", "parameters": {"type": "object", "properties": {}}},
@@ -36,7 +37,7 @@ def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: st
         {"tool": "tools/list_attendees", "phrases": ["attendees of my event", "call 911"]},
         {"tool": "gone", "phrases": ["x"]},
     ]
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    written(file, *rows)
     report = build(phrases_file=file)
     assert report.phrases is not None and (report.phrases.tools, report.phrases.phrases) == (1, 1)
     assert report.phrases.dropped == {"number": 1, "unknown-tool": 1} and report.snapshot_id != plain.snapshot_id
@@ -44,7 +45,7 @@ def test_phrases_of_a_file_are_in_the_snapshot_beside_the_document(catalogue: st
     assert tool.metadata["phrases"] == {"texts": ["attendees of my event"], "by": "phrases.jsonl"}
     assert "phrases" not in as_read(tool).metadata and "my event" not in tool.description
     assert build(phrases_file=file).seconds.keys() == {"unchanged"}
-    file.write_text(json.dumps({"tool": "tools/list_attendees", "phrases": ["attendees we expect"]}), encoding="utf-8")
+    written(file, {"tool": "tools/list_attendees", "phrases": ["attendees we expect"]})
     again = build(phrases_file=file)
     assert again.snapshot_id not in (report.snapshot_id, plain.snapshot_id) and again.reused.extractions == 2
     assert build().snapshot_id == plain.snapshot_id

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from services.jobs.build import build_snapshot
 from services.mcp.gateway_server import McpGateway
 from services.mcp.mcp_caller import current_token
 from services.server.access.tokens import create_token
-from tests.harness.servers import running_server
+from tests.harness.issuers import guarded_by
+from tests.harness.servers import listening_program, running_server
 from tests.harness.stores import MadeOnce
 from tests.services.mcp.source_servers import office, warehouse
 
@@ -49,17 +50,6 @@ _API = {
         }
     },
 }
-
-POLICY = """version: 1
-rules:
-  - match: {token: anna}
-    roles: [read]
-  - match: {token: carla}
-    roles: [read]
-  - match: {token: boris}
-    roles: [read]
-    filters: {namespace: [office]}
-"""
 
 
 def build(folder: Path, *, without: str = "") -> Path:
@@ -111,12 +101,27 @@ class Guarded:
 @pytest.fixture(scope="session")
 def guarded(mcp_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     folder = tmp_path_factory.mktemp("access")
-    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
-    file = folder / "tokens.yaml"
-    tokens = {name: create_token(file, name) for name in ("anna", "boris", "nobody")}
-    settings = {"EGOTOOLS_TOKENS_FILE": str(file), "EGOTOOLS_ACCESS_POLICY": str(folder / "policy.yaml")}
+    read = {"roles": ["read"]}
+    access, tokens = guarded_by(folder, anna=read, carla=read, boris={**read, "filters": {"namespace": ["office"]}})
+    tokens["nobody"] = create_token(access["tokens_file"], "nobody")
+    settings = {f"EGOTOOLS_{name.upper()}": str(path) for name, path in access.items()}
     with running_server(mcp_store, **settings) as server:
-        yield Guarded(address=server.address, tokens=tokens, tokens_file=file)
+        yield Guarded(address=server.address, tokens=tokens, tokens_file=access["tokens_file"])
+
+
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that is there while somebody waits in the warehouse."""
+    return tmp_path_factory.mktemp("warehouse") / "waiting"
+
+
+@pytest.fixture(scope="module")
+def access(waiting: Path) -> Iterator[ToolAccess]:
+    """The warehouse over HTTP, in a process of its own; the office on stdio."""
+    command = [sys.executable, "-m", "tests.services.mcp.source_servers", "warehouse"]
+    with listening_program(command, {"PATH": "", "WAREHOUSE_WAITING": str(waiting)}) as address:
+        warehouse = McpAddress(session=f"mcp+http://{address}/mcp")
+        yield replace(ACCESS, sessions={**ACCESS.sessions, "warehouse": warehouse})
 
 
 @asynccontextmanager

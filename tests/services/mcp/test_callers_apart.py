@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from services.server.access.tokens import create_token, revoke_token
+from services.server.access.tokens import revoke_token
 from tests.harness.waiting import LIMIT_S
 from tests.services.mcp.conftest import ERAS, Guarded, User, text_of
 from tests.services.mcp.test_http_server import HANDSHAKE, connected_to, message, serving
@@ -68,13 +68,11 @@ async def test_another_callers_token_cannot_use_a_consent(guarded: Guarded) -> N
 
 
 async def test_a_revoked_token_is_refused_soon(guarded: Guarded) -> None:
-    token = create_token(guarded.tokens_file, "carla")
-    headers = {"authorization": f"Bearer {token}"}
+    headers = {"authorization": f"Bearer {guarded.tokens['carla']}"}
     async with serving(guarded.address) as server, asyncio.timeout(LIMIT_S):
-        while (begun := await server.post(message("initialize", HANDSHAKE), headers)).status_code != 200:
-            await asyncio.sleep(0.05)  # the gRPC server reads its file again
+        begun = await server.post(message("initialize", HANDSHAKE), headers)
         revoke_token(guarded.tokens_file, "carla")
         further = {**headers, "mcp-session-id": begun.headers["mcp-session-id"]}
         while (refused := await server.post(message("tools/list", {}), further)).status_code == 200:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)  # until the gRPC server reads its file again
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")

@@ -1,9 +1,6 @@
 """Calls through the gateway to two real MCP servers, a user who is asked, and servers that misbehave."""
 
 import asyncio
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,31 +14,10 @@ from egotools.calling.address_guard import parse_networks
 from egotools.calling.mcp_invoker import McpAddress
 from planners.calls.tool_access import CallPolicy, CallRule, ToolAccess
 from services.mcp.mcp_caller import MAX_CALLS
-from tests.harness.servers import listening_program
 from tests.harness.waiting import until
 from tests.services.mcp.conftest import ACCESS, ERAS, SERVERS, User, connected, text_of
 
 BOOK = {"material": "steel", "amount": 3}
-
-
-@contextmanager
-def warehouse_over_http(waiting: Path) -> Iterator[str]:
-    """The warehouse as a process; yields its address."""
-    command = [sys.executable, "-m", "tests.services.mcp.source_servers", "warehouse"]
-    with listening_program(command, {"PATH": "", "WAREHOUSE_WAITING": str(waiting)}) as address:
-        yield f"mcp+http://{address}/mcp"
-
-
-@pytest.fixture(scope="module")
-def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("warehouse") / "waiting"
-
-
-@pytest.fixture(scope="module")
-def access(waiting: Path) -> Iterator[ToolAccess]:
-    """The warehouse over HTTP, the office on stdio."""
-    with warehouse_over_http(waiting) as address:
-        yield replace(ACCESS, sessions={**ACCESS.sessions, "warehouse": McpAddress(session=address)})
 
 
 async def called(client: Client, tool: str, **arguments: Any) -> types.CallToolResult:
@@ -85,16 +61,6 @@ async def test_a_user_sees_every_argument_and_decides_about_each_call(
     assert "\\u202e" in user.asked[0]
     assert "\u202e" not in user.asked[0]
     assert "\x1b" not in user.asked[0]
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_client_that_cannot_ask_gets_a_refusal_that_says_what_the_operator_does(
-    served: str, era: str, access: ToolAccess
-) -> None:
-    async with connected(served, era, access=access) as client:
-        refused = await called(client, "warehouse/book_material", **BOOK)
-    assert refused.is_error
-    assert "--policy" in text_of(refused)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ async def test_a_tool_that_only_read_and_does_so_no_more_is_asked_about(served: 
     assert len(user.asked) == 2
     async with connected(served, era, access=taken_over(kind)) as client:  # there is nobody to ask
         refused = text_of(await called(client, "warehouse/count_stock", material="tin"))
-    assert "PERMISSION_DENIED" in refused
+    assert "PERMISSION_DENIED" in refused and "--policy" in refused, "what the operator does"
     only_reads = CallPolicy(
         rules=(CallRule(decision="allow", effect=("read",)), CallRule(decision="deny", effect=("change",)))
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +16,12 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from egotools import AsyncClient
-from egotools.calling.mcp_invoker import McpAddress
 from planners.calls.tool_access import ToolAccess
 from services.jobs.plans import HttpPlace
 from services.mcp.gateway_server import McpGateway, serve_mcp_http
 from services.mcp.mcp_caller import current_token
 from tests.harness.waiting import until
 from tests.services.mcp.conftest import ACCESS, ERAS, Guarded, User, text_of
-from tests.services.mcp.test_gateway_calls import warehouse_over_http
 
 HANDSHAKE = {
     "protocolVersion": LATEST_HANDSHAKE_VERSION,
@@ -97,17 +95,6 @@ async def connected_to(url: str, era: str, token: str = "", user: User | None = 
             streamable_http_client(url, http_client=http), mode=era, elicitation_callback=answer
         ) as client:
             yield client
-
-
-@pytest.fixture(scope="module")
-def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("truck") / "waiting"
-
-
-@pytest.fixture(scope="module")
-def access(waiting: Path) -> Iterator[ToolAccess]:
-    with warehouse_over_http(waiting) as address:
-        yield replace(ACCESS, sessions={"warehouse": McpAddress(session=address)})
 
 
 @pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)

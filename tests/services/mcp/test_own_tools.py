@@ -8,17 +8,6 @@ from egotools.search_tool import MAX_CHARS, SEARCH_TEXT
 from tests.services.mcp.conftest import ERAS, connected, text_of
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
-OWN = ["search_tools", "get_tool", "call_tool", "plan_tools"]
-
-
-async def test_the_list_has_the_four_tools_and_says_what_lies_behind_them(served: str, era: str) -> None:
-    async with connected(served, era) as client:
-        listed = (await client.list_tools()).tools
-    assert [tool.name for tool in listed] == OWN
-    description = listed[0].description or ""
-    assert "10 tools" in description
-    assert "warehouse (7" in description
-    assert len(description) <= MAX_CHARS
 
 
 async def test_one_search_gives_schemas_effects_and_what_cannot_be_called(served: str, era: str) -> None:
@@ -39,9 +28,12 @@ async def test_one_search_gives_schemas_effects_and_what_cannot_be_called(served
 async def test_a_model_is_taught_to_write_needs_and_sees_which_are_served(served: str, era: str) -> None:
     needs = ["find an employee by name", *[f"qwxz plooph {n}" for n in range(40)], "4711"]
     async with connected(served, era) as client:
-        (search, *_) = (await client.list_tools()).tools
+        listed = (await client.list_tools()).tools
         told = (await client.call_tool("search_tools", {"needs": needs, "query": "Who is Jan?"})).structured_content
-    assert (search.description or "").startswith(SEARCH_TEXT)
+    assert [tool.name for tool in listed] == ["search_tools", "get_tool", "call_tool", "plan_tools"]
+    description = listed[0].description or ""
+    assert description.startswith(SEARCH_TEXT) and len(description) <= MAX_CHARS
+    assert "10 tools" in description and "warehouse (7" in description
     assert told is not None and len(told["needs"]) == 32
     assert told["needs"][0] == {"need": needs[0], "best": "office/find_employee"}
     assert told["needs"][1] == {"need": needs[1], "best": told["needs"][1]["best"], "may_not_fit": True}

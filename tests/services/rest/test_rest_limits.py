@@ -12,10 +12,10 @@ import pytest
 from ontology.errors import InvalidArgumentError
 from services.http.http_server import serve_http
 from services.rest.rest_server import RestSettings, rest_app, serve_rest
-from services.server.access.tokens import create_token
 from services.server.settings import ServerSettings
 from tests.harness.engines import HeldRequests, serving, small_engine, small_settings
-from tests.harness.issuers import Authority, write_pair, write_policy
+from tests.harness.issuers import Authority, guarded_by, write_pair
+from tests.harness.waiting import until
 from tests.services.rest.gateways import gateway
 
 ASKED = {"query": "a customer"}
@@ -80,14 +80,12 @@ async def test_a_slow_body_is_answered_in_time() -> None:
 
 
 async def test_who_calls_is_asked_before_a_large_body_is_read(tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens.json"
-    token = create_token(tokens, "agent")
-    policy = write_policy(tmp_path / "policy.yaml", {"match": {"token": "agent"}, "roles": ["read"]})
-    settings = small_settings(access_policy=policy, tokens_file=tokens)
+    access, tokens = guarded_by(tmp_path, agent={"roles": ["read"]})
     wrong = {"requests": [{"query": "word " * 10_000, "unknown": 1}] * 20}
-    async with serving(settings=settings) as server, gateway(server.address) as client:
+    async with serving(settings=small_settings(**access)) as server, gateway(server.address) as client:
         assert (await client.post("/v1/retrieve-batch", json=wrong)).status_code == 401
-        known = await client.post("/v1/retrieve-batch", json=wrong, headers={"authorization": f"Bearer {token}"})
+        headers = {"authorization": f"Bearer {tokens['agent']}"}
+        known = await client.post("/v1/retrieve-batch", json=wrong, headers=headers)
     assert (known.status_code, known.json()["subject"]) == (400, "requests.unknown")
 
 
@@ -113,12 +111,9 @@ async def test_a_client_that_goes_away_cancels_its_call() -> None:
         try:
             for path, body in (("/v1/retrieve", ASKED), ("/v1/retrieve-batch", {"requests": [ASKED]})):
                 asked = asyncio.ensure_future(client.post(path, json=body))
-                async with asyncio.timeout(20):
-                    while not server.calls.in_flight:
-                        await asyncio.sleep(0.01)
-                    asked.cancel()
-                    while server.calls.in_flight:
-                        await asyncio.sleep(0.01)
+                await until(lambda: server.calls.in_flight)
+                asked.cancel()
+                await until(lambda: not server.calls.in_flight)
         finally:
             held.released.set()
 
@@ -130,9 +125,7 @@ async def test_one_address_has_a_share_of_the_calls() -> None:
         held.hold()  # not before: the server asks a request of its own first
         try:
             waiting = [asyncio.ensure_future(client.post("/v1/retrieve", json=ASKED)) for _ in range(2)]
-            async with asyncio.timeout(20):
-                while server.calls.in_flight < 2:
-                    await asyncio.sleep(0.01)
+            await until(lambda: server.calls.in_flight == 2)
             refused = await client.post("/v1/retrieve", json=ASKED)
             assert (refused.status_code, refused.json()["reason"]) == (429, "OVERLOADED")
             assert int(refused.headers["retry-after"]) >= 1

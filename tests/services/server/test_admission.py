@@ -19,7 +19,7 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.tool import Tool
 from retrieval.query.request import Request
-from services.server.server import SERVICE_NAME
+from services.server.server import SERVICE_NAME, Server
 from tests.harness.engines import HookedEngine, serving, small_engine, small_settings
 from tests.harness.other_peer import other_peer
 from tests.harness.raw_http2 import call_frames, connection
@@ -34,6 +34,20 @@ LONG = pb.RetrieveRequest(query="order " * 3_333, k=1_000, explain=True)  # as d
 async def connected(address: str) -> AsyncIterator[pb_grpc.ToolRetrievalAsyncStub]:
     async with grpc.aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
         yield pb_grpc.ToolRetrievalStub(channel)
+
+
+@asynccontextmanager
+async def two_peers(
+    engine: HookedEngine | None = None, **settings: Any
+) -> AsyncIterator[tuple[Server, pb_grpc.ToolRetrievalAsyncStub, pb_grpc.ToolRetrievalAsyncStub]]:
+    """A server, and a client of it at each of two addresses."""
+    async with (
+        serving(engine, small_settings(**settings)) as server,
+        other_peer(server.address) as elsewhere,
+        connected(server.address) as noisy,
+        connected(elsewhere) as quiet,
+    ):
+        yield server, noisy, quiet
 
 
 def pushback(error: grpc.aio.AioRpcError) -> int | None:
@@ -85,19 +99,14 @@ async def test_a_batch_stops_when_its_answer_is_too_large() -> None:
 
 async def test_a_peer_that_fills_the_queue_refuses_no_other_and_goes_not_first() -> None:
     engine = small_engine()
-    async with (
-        serving(engine, small_settings(workers=1, queue=8)) as server,
-        other_peer(server.address) as elsewhere,
-        connected(server.address) as noisy,
-        connected(elsewhere) as quiet,
-    ):
+    async with two_peers(engine, workers=1, queue=8) as (server, noisy, quiet):
         held, asked = holding(engine)
         many = [asyncio.ensure_future(noisy.Retrieve(pb.RetrieveRequest(query="noisy"))) for _ in range(9)]
         await until(lambda: server.limiter.admitted == 9)
         assert (await failure(noisy.Retrieve(pb.RetrieveRequest(query="noisy")))).code() is EXHAUSTED
         one = asyncio.ensure_future(quiet.Retrieve(pb.RetrieveRequest(query="quiet")))
         done, _ = await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
-        assert await_code(done.pop()) is EXHAUSTED, "the newest of the flow with most gives way"
+        assert await code_of(done.pop()) is EXHAUSTED, "the newest of the flow with most gives way"
         held.set()
         await one
         await asyncio.gather(*many, return_exceptions=True)
@@ -105,20 +114,9 @@ async def test_a_peer_that_fills_the_queue_refuses_no_other_and_goes_not_first()
     assert asked.count("noisy") == 8
 
 
-def await_code(call: asyncio.Future[Any]) -> grpc.StatusCode:
-    error = call.exception()
-    assert isinstance(error, grpc.aio.AioRpcError)
-    return error.code()
-
-
 async def test_a_batch_holds_a_worker_for_one_request_only() -> None:
     engine = small_engine()
-    async with (
-        serving(engine, small_settings(workers=1)) as server,
-        other_peer(server.address) as elsewhere,
-        connected(server.address) as noisy,
-        connected(elsewhere) as quiet,
-    ):
+    async with two_peers(engine, workers=1) as (server, noisy, quiet):
         held, asked = holding(engine)
         batch = [pb.RetrieveRequest(query="noisy")] * 20
         whole = asyncio.ensure_future(noisy.RetrieveBatch(pb.RetrieveBatchRequest(requests=batch)))
@@ -143,12 +141,7 @@ class NoOrder:
 async def test_needs_that_a_reranker_reads_leave_a_worker_free() -> None:
     engine = small_engine(reranker=NoOrder())
     dear = pb.RetrieveRequest(needs=["noisy " * 80, "noisy needs " * 40], k=5)
-    async with (
-        serving(engine, small_settings(workers=2, queue=64)) as server,
-        other_peer(server.address) as elsewhere,
-        connected(server.address) as noisy,
-        connected(elsewhere) as quiet,
-    ):
+    async with two_peers(engine, workers=2, queue=64) as (server, noisy, quiet):
         held = threading.Event()
 
         def hook(request: Request) -> None:
@@ -160,9 +153,6 @@ async def test_needs_that_a_reranker_reads_leave_a_worker_free() -> None:
         await quiet.Retrieve(pb.RetrieveRequest(query="quiet"))
         held.set()
         await asyncio.gather(*many)
-
-
-# -- retry hints -------------------------------------------------------------------------------------------------------
 
 
 async def test_an_overloaded_server_says_when_to_try_again_and_never_for_what_is_too_large() -> None:
@@ -197,22 +187,14 @@ async def test_millions_of_empty_requests_are_never_decoded() -> None:
 
 
 async def test_calls_without_a_message_hold_the_bytes_of_their_peer_only() -> None:
-    settings = small_settings(default_deadline_s=4.0, max_message_bytes=1024 * 1024, max_inflight_bytes=8 * 1024 * 1024)
+    most = {"max_message_bytes": 1024 * 1024, "max_inflight_bytes": 8 * 1024 * 1024}
     async with (
-        serving(None, settings) as server,
-        other_peer(server.address) as elsewhere,
+        two_peers(default_deadline_s=4.0, **most) as (server, same, other),
         grpc.aio.insecure_channel(server.address) as channel,
-        connected(server.address) as same,
-        connected(elsewhere) as other,
     ):
         method: Any = channel.stream_unary(f"/{SERVICE_NAME}/Retrieve")
         ended = asyncio.Event()
-
-        async def nothing() -> AsyncIterator[bytes]:
-            await ended.wait()
-            yield b""
-
-        calls = [method(nothing()) for _ in range(12)]
+        calls = [method(nothing_until(ended)) for _ in range(12)]
         await until(lambda: server.admission.calls.held == 12)
         assert server.admission.bytes.held <= 2 * 1024 * 1024
         error = await failure(same.Retrieve(pb.RetrieveRequest(query="x")))
@@ -224,6 +206,12 @@ async def test_calls_without_a_message_hold_the_bytes_of_their_peer_only() -> No
         ended.set()
         for call in calls:
             call.cancel()
+
+
+async def nothing_until(ended: asyncio.Event) -> AsyncIterator[bytes]:
+    """A message that does not come."""
+    await ended.wait()
+    yield b""
 
 
 @asynccontextmanager
@@ -257,13 +245,7 @@ async def test_answers_that_are_never_read_are_bounded_and_hold_up_no_other() ->
 
 async def test_open_calls_are_bounded_for_each_peer() -> None:
     engine = small_engine()
-    settings = small_settings(workers=1, queue=100, max_peer_calls=8)
-    async with (
-        serving(engine, settings) as server,
-        other_peer(server.address) as elsewhere,
-        connected(server.address) as noisy,
-        connected(elsewhere) as quiet,
-    ):
+    async with two_peers(engine, workers=1, queue=100, max_peer_calls=8) as (server, noisy, quiet):
         held, _ = holding(engine)
         many = [asyncio.ensure_future(noisy.Retrieve(pb.RetrieveRequest(query="x"))) for _ in range(8)]
         await until(lambda: server.admission.calls.held == 8)
@@ -313,13 +295,8 @@ async def test_half_sent_health_checks_take_no_room_from_their_address() -> None
         grpc.aio.insecure_channel(server.address) as channel,
     ):
         ended = asyncio.Event()
-
-        async def nothing() -> AsyncIterator[bytes]:
-            await ended.wait()
-            yield b""
-
         half: Any = channel.stream_unary("/grpc.health.v1.Health/Check")
-        checks = [half(nothing()) for _ in range(100)]
+        checks = [half(nothing_until(ended)) for _ in range(100)]
         async with connected(server.address) as stub:
             assert (await stub.Retrieve(pb.RetrieveRequest(query="customer"))).tools
         codes = {await code_of(check) for check in checks}  # by the server's own bound: nobody ended them

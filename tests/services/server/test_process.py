@@ -85,10 +85,6 @@ async def logged(started: Process, message: str) -> list[dict[str, Any]]:
     return found
 
 
-def lines(stderr: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in stderr.decode().splitlines()]
-
-
 async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> None:
     async with process(tmp_path) as (started, ready):
         address = await ready_address(started, ready)
@@ -111,7 +107,7 @@ async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> Non
             with pytest.raises(UnavailableError):
                 await client.retrieve("customer", timeout_s=5)
     assert not ready.exists()
-    told += lines(stderr)
+    told += map(json.loads, stderr.decode().splitlines())
     messages = [line["message"] for line in told]
     assert messages == ["threads", "listening", "loaded", "serving", "reloading", "stopping", *["call"] * 4, "stopped"]
     assert told[0]["OMP_NUM_THREADS"] == "1"

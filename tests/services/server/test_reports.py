@@ -17,20 +17,15 @@ def kept(folder: Path) -> list[Outcome]:
     return read_outcomes(folder / OUTCOMES)[0]
 
 
-async def test_a_report_is_on_the_disk_when_it_is_acknowledged(tmp_path: Path) -> None:
+async def test_a_report_is_on_the_disk_when_it_is_acknowledged_with_words_that_the_documents_have(
+    tmp_path: Path,
+) -> None:
     async with serving(outcomes={"": tmp_path / OUTCOMES}) as server, AsyncClient(server.address) as client:
         answer = await client.retrieve(QUERY)
         await client.report_outcome(answer.request_id, USED, succeeded=True, query=QUERY)
         (outcome,) = kept(tmp_path)
-    assert outcome.used == tuple(USED)
-    assert outcome.succeeded is True
-
-
-async def test_only_words_that_the_documents_have_are_kept_of_a_request(tmp_path: Path) -> None:
-    async with serving(outcomes={"": tmp_path / OUTCOMES}) as server, AsyncClient(server.address) as client:
-        answer = await client.retrieve(QUERY)
-        await client.report_outcome(answer.request_id, USED, query=QUERY)
-    assert kept(tmp_path)[0].terms == ("customer", "find", "list", "order")
+    assert (outcome.used, outcome.succeeded) == (tuple(USED), True)
+    assert outcome.terms == ("customer", "find", "list", "order")
     written = (tmp_path / OUTCOMES).read_bytes()
     assert b"Zebulon" not in written
     assert b"127.0.0.1" not in written, "the reporter is a pseudonym"

@@ -25,6 +25,7 @@ from tests.harness.editions import QUERY, EditionStore, editions_in, whole_reque
 from tests.harness.engines import TOOLS, small_engine, small_settings
 from tests.harness.servers import loaded
 from tests.harness.waiting import LIMIT_S, until
+from tests.services.server.test_server import failure
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -43,6 +44,11 @@ async def running(
 def stub_of(channel: grpc.aio.Channel) -> pb_grpc.ToolRetrievalAsyncStub:
     stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
     return stub
+
+
+def asked(channel: grpc.aio.Channel, tenant: str) -> Any:
+    """A request of a tenant."""
+    return stub_of(channel).Retrieve(whole_request(), metadata=(("egotools-tenant", tenant),))
 
 
 async def read(stub: pb_grpc.ToolRetrievalAsyncStub, number: int) -> Any:
@@ -121,9 +127,6 @@ async def test_a_call_in_flight_keeps_its_snapshot_and_then_frees_it() -> None:
         await server.stop(0)
 
 
-# -- the watcher -------------------------------------------------------------------------------------------------------
-
-
 async def test_a_damaged_publication_is_refused_and_the_next_one_served(store: EditionStore) -> None:
     store.damage("beta")
     async with running({"": store.path}, watch_s=0.02) as server, AsyncClient(server.address) as client:
@@ -140,9 +143,6 @@ async def test_a_damaged_publication_is_refused_and_the_next_one_served(store: E
 def serves(server: Server, tenant: str = "") -> str:
     engine = server.catalogs.state(tenant).engine
     return engine.snapshot_id if engine else ""
-
-
-# -- tenants -----------------------------------------------------------------------------------------------------------
 
 
 async def test_tenants_never_see_one_another(tmp_path: Path, built: EditionStore) -> None:
@@ -162,9 +162,7 @@ async def test_tenants_never_see_one_another(tmp_path: Path, built: EditionStore
             assert editions_in(await calls[number % 4], built) == {edition}
         refused = {"nobody": grpc.StatusCode.NOT_FOUND, "": grpc.StatusCode.INVALID_ARGUMENT}
         for tenant, code in refused.items():
-            with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await stub.Retrieve(whole_request(), metadata=(("egotools-tenant", tenant),))
-            assert caught.value.code() is code
+            assert (await failure(asked(channel, tenant))).code() is code
         await server.publisher.publish("umbrella", built.ids["alpha"])
         assert serves(server, "acme") == built.ids["alpha"] == serves(server, "umbrella")
         models = {id(server.catalogs.state(tenant).engine.encoder) for tenant in stores}  # type: ignore[union-attr]
@@ -196,16 +194,12 @@ async def test_it_serves_when_every_required_catalogue_is_warm(tmp_path: Path) -
             loading = asyncio.ensure_future(server.load(lambda: small_engine(hook=lambda request: wait_for(held)), "b"))
             assert (await health_of(channel, ""), await health_of(channel, SERVICE_NAME)) == (SERVING, NOT_SERVING)
             for tenant in ("a", "b"):
-                with pytest.raises(grpc.aio.AioRpcError) as caught:
-                    await stub_of(channel).Retrieve(whole_request(), metadata=(("egotools-tenant", tenant),))
-                assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+                assert (await failure(asked(channel, tenant))).code() is grpc.StatusCode.UNAVAILABLE
             held.set()
             await loading
             assert (await asyncio.wait_for(watch.read(), LIMIT_S)).status == SERVING
-            assert (await stub_of(channel).Retrieve(whole_request(), metadata=(("egotools-tenant", "a"),))).tools
-            with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await stub_of(channel).Retrieve(whole_request(), metadata=(("egotools-tenant", "optional"),))
-            assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+            assert (await asked(channel, "a")).tools
+            assert (await failure(asked(channel, "optional"))).code() is grpc.StatusCode.UNAVAILABLE
     finally:
         held.set()
         await server.stop(0)
@@ -228,9 +222,6 @@ async def test_a_required_catalogue_that_is_bad_ends_the_start_and_another_does_
             await client.retrieve(QUERY)
         store.copy(tmp_path / "later").path.rename(tmp_path / "empty")
         await until(lambda: serves(server, "bad") == store.ids["alpha"])
-
-
-# -- min_snapshot ------------------------------------------------------------------------------------------------------
 
 
 async def test_a_request_may_ask_for_a_snapshot_that_is_not_older(store: EditionStore) -> None:

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from ontology.errors import InvalidArgumentError
-from services.server.access.tokens import create_token
 from services.server.settings import ServerSettings
 from services.web.web_page import POLICY
-from tests.harness.issuers import Authority, write_pair, write_policy
+from tests.harness.engines import small_settings
+from tests.harness.issuers import Authority, guarded_by, write_pair
 from tests.harness.waiting import until
 from tests.services.web.demo_plan import DemoPlan
 from tests.services.web.web_pages import web_page
@@ -22,17 +22,14 @@ QUERY = {"query": "open orders of a customer"}
 
 def closed(folder: Path, **changed: object) -> tuple[ServerSettings, dict[str, str]]:
     """Settings with access control, and the tokens by name."""
-    tokens = folder / "tokens.json"
-    names = ("reader", "admin", "sales", "elsewhere")
-    policy = write_policy(
-        folder / "policy.yaml",
-        {"match": {"token": "reader"}, "roles": ["read"], "tenants": ["*"]},
-        {"match": {"token": "admin"}, "roles": ["read", "admin"], "tenants": ["*"]},
-        {"match": {"token": "sales"}, "roles": ["read"], "tenants": ["*"], "filters": {"namespace": ["sales"]}},
-        {"match": {"token": "elsewhere"}, "roles": ["read", "admin"], "tenants": ["elsewhere"]},
+    access, tokens = guarded_by(
+        folder,
+        reader={"roles": ["read"], "tenants": ["*"]},
+        admin={"roles": ["read", "admin"], "tenants": ["*"]},
+        sales={"roles": ["read"], "tenants": ["*"], "filters": {"namespace": ["sales"]}},
+        elsewhere={"roles": ["read", "admin"], "tenants": ["elsewhere"]},
     )
-    values = {"port": 0, "workers": 2, "drain_s": 0.0, "access_policy": policy, "tokens_file": tokens, **changed}
-    return ServerSettings(**values), {name: create_token(tokens, name) for name in names}  # type: ignore[arg-type]
+    return small_settings(drain_s=0.0, **access, **changed), tokens
 
 
 @asynccontextmanager

@@ -15,11 +15,10 @@ from inference import HashingEncoder
 from retrieval.engine import Engine, open_engine
 from retrieval.snapshot.visible import VisibleSnapshot, VisibleSnapshots
 from services.jobs.build import build_snapshot
-from services.server.access.tokens import create_token
 from services.server.calls import ERROR_METADATA_KEY
 from tests.conftest import ROOT
 from tests.harness.engines import serving, small_settings
-from tests.harness.issuers import write_policy
+from tests.harness.issuers import guarded_by
 from tests.harness.waiting import LIMIT_S
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
@@ -72,12 +71,10 @@ class Caller:
 
 @pytest.fixture
 async def caller(engine: Engine, tmp_path: Path) -> AsyncIterator[Caller]:
-    tokens = tmp_path / "tokens.json"
-    token = create_token(tokens, "agent")
-    rule = {"match": {"token": "agent"}, "roles": ["read"], "filters": {"namespace": [SEEN]}}
-    settings = small_settings(access_policy=write_policy(tmp_path / "policy.yaml", rule), tokens_file=tokens)
+    access, tokens = guarded_by(tmp_path, agent={"roles": ["read"], "filters": {"namespace": [SEEN]}})
+    settings = small_settings(**access)
     async with serving(engine, settings) as server, grpc.aio.insecure_channel(server.address) as channel:
-        yield Caller(channel, token)
+        yield Caller(channel, tokens["agent"])
 
 
 def asked_of(name: str, value: str) -> Iterator[tuple[str, Any]]:

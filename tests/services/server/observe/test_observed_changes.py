@@ -14,12 +14,11 @@ from egotools import ClientError, SnapshotLostError
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from retrieval.snapshot.history import history
-from services.server.access.tokens import create_token
 from services.server.catalogs import CatalogStore
 from services.server.server import Server
 from tests.harness.editions import EditionStore
 from tests.harness.engines import serving, small_settings
-from tests.harness.issuers import Authority, write_pair, write_policy
+from tests.harness.issuers import Authority, guarded_by, write_pair
 from tests.harness.servers import admin_call, loaded
 from tests.services.server.observe.scraping import code_of, fetch, samples, scrape
 
@@ -87,14 +86,11 @@ async def test_a_change_that_cannot_be_audited_is_not_made(built: EditionStore, 
 
 @asynccontextmanager
 async def guarded(folder: Path, **settings: object) -> AsyncIterator[tuple[Server, dict[str, str]]]:
-    tokens = folder / "tokens.json"
-    made = {name: create_token(tokens, name) for name in ("agent", "prometheus", "admin")}
     roles = {"agent": "read", "prometheus": "metrics", "admin": "admin"}
-    rules = [{"match": {"token": name}, "roles": [roles[name]]} for name in made]
-    policy = write_policy(folder / "policy.yaml", *rules)
-    given = {"access_policy": policy, "tokens_file": tokens, "metrics_port": 0, "audit_log": folder / "audit.jsonl"}
-    async with serving(settings=small_settings(**given, **settings)) as server:
-        yield server, made
+    access, tokens = guarded_by(folder, **{name: {"roles": [role]} for name, role in roles.items()})
+    given = {"metrics_port": 0, "audit_log": folder / "audit.jsonl", **access, **settings}
+    async with serving(settings=small_settings(**given)) as server:
+        yield server, tokens
 
 
 async def test_denied_calls_are_logged_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,7 +16,6 @@ from datagen.writing import BlindReader, ModelWriter, TemplateWriter
 from inference import allowed_by_environment, load_encoder, require_allowed_model
 from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel
-from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
 from ontology.files import disk_errors, only_writer, write_rows
@@ -62,7 +61,12 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     # Answers of a model are cached on the disk. Templates are faster than reading a cache, and a recording is one.
     kept = plan.out / "cache.sqlite" if models and plan.recording is None else None
     with only_writer(plan.out), ResultCache(kept) as cache:
-        steps = _steps(catalogue, models, load_encoder(encoder_name), cache)
+        cached = CachedEncoder(load_encoder(encoder_name), cache)
+        steps = Steps(writer=TemplateWriter(catalogue), reader=None, encoder=cached)
+        if models:
+            writer = ModelWriter(catalogue, models["writer"], cache)
+            reader = BlindReader(catalogue, models["reader"], cache)
+            steps = Steps(writer=writer, reader=reader, encoder=cached, concurrency=_CONCURRENCY)
         made = make_requests(catalogue, steps, wanted, seed=plan.seed, progress=progress)
         progress("report", 0, 0)
         figures = write_result(plan.out, made)
@@ -72,20 +76,6 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
         problem, remedy = "no request could be generated from this catalogue", f"See the reasons in {report}"
         raise CatalogError(problem, subject=str(plan.store), remedy=remedy)
     return Generation(figures=figures, further=further, report=report, stopped=made.stopped or stopped)
-
-
-def _steps(
-    catalogue: ProfiledCatalogue, models: Mapping[str, ChatModel], encoder: Encoder, cache: ResultCache
-) -> Steps:
-    cached = CachedEncoder(encoder, cache)
-    if not models:
-        return Steps(writer=TemplateWriter(catalogue), reader=None, encoder=cached)
-    return Steps(
-        writer=ModelWriter(catalogue, models["writer"], cache),
-        reader=BlindReader(catalogue, models["reader"], cache),
-        encoder=cached,
-        concurrency=_CONCURRENCY,
-    )
 
 
 def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:

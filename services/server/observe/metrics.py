@@ -218,16 +218,11 @@ Authorize: TypeAlias = Callable[[str], Awaitable[int]]
 CONNECTIONS, REQUEST_S = 64, 5.0  # of the port
 
 
-async def anybody(header: str) -> int:
-    """Whoever reaches the port may read the metrics."""
-    return 200
-
-
 def metrics_app(
     scrape: Callable[[], bytes],  # called on a thread, once at a time: who asks meanwhile gets what that call returns
     ready: Callable[[], bool],
     *,
-    authorize: Authorize = anybody,  # of ``/metrics``; the probes are open to whoever reaches the port
+    authorize: Authorize,  # of ``/metrics``; the probes are open to whoever reaches the port
 ) -> Any:
     """Return the ASGI application of scrapes and probes: ``/metrics``, ``/livez`` and ``/readyz``, one request a connection."""
     scraping: asyncio.Future[bytes] | None = None

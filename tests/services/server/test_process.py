@@ -63,19 +63,6 @@ async def process(tmp_path: Path, **variables: str) -> AsyncIterator[tuple[Proce
             await started.communicate()
 
 
-async def ready_address(started: Process, ready: Path) -> str:
-    await until(lambda: ready.exists() or started.returncode is not None)
-    said = json.loads(ready.read_text(encoding="utf-8"))
-    assert said["pid"] == started.pid and said["address"] == f"{said['host']}:{said['port']}" and said["port"] > 0
-    return str(said["address"])
-
-
-async def running(tmp_path: Path, count: int) -> None:
-    """Wait until so many calls are in the engine."""
-    marks = tmp_path / "running"
-    await until(lambda: marks.exists() and len(marks.read_text(encoding="utf-8")) == count)
-
-
 async def logged(started: Process, message: str) -> list[dict[str, Any]]:
     """The lines of the log up to the one with this message."""
     assert started.stderr is not None
@@ -87,7 +74,10 @@ async def logged(started: Process, message: str) -> list[dict[str, Any]]:
 
 async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> None:
     async with process(tmp_path) as (started, ready):
-        address = await ready_address(started, ready)
+        await until(lambda: ready.exists() or started.returncode is not None)
+        said = json.loads(ready.read_text(encoding="utf-8"))
+        address = said["address"]
+        assert said["pid"] == started.pid and address == f"{said['host']}:{said['port']}" and said["port"] > 0
         started.send_signal(signal.SIGHUP)
         told = await logged(started, "reloading")
         async with AsyncClient(address) as client:
@@ -95,7 +85,8 @@ async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> Non
                 asyncio.ensure_future(client.retrieve("planted words of a customer", timeout_s=LIMIT_S))
                 for _ in range(4)
             ]
-            await running(tmp_path, 4)
+            marks = tmp_path / "running"  # of the calls that are in the engine
+            await until(lambda: marks.exists() and len(marks.read_text(encoding="utf-8")) == 4)
             started.send_signal(signal.SIGTERM)
             told += await logged(started, "stopping")
             assert not any(call.done() for call in calls)

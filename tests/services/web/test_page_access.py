@@ -33,8 +33,20 @@ def closed(folder: Path, **changed: object) -> tuple[ServerSettings, dict[str, s
 
 
 @asynccontextmanager
-async def browsing(address: str, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=address, trust_env=False, **options) as client:
+async def page(
+    store: Path,
+    plan: DemoPlan | None = None,
+    settings: ServerSettings | None = None,
+    *,
+    token: str = "",
+    **options: Any,
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the page of a store, which sends a token as a proxy does; the options are those of ``web_page``."""
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    async with (
+        web_page(store, plan, settings, **options) as address,
+        httpx.AsyncClient(base_url=address, trust_env=False, headers=headers) as client,
+    ):
         yield client
 
 
@@ -49,7 +61,7 @@ async def sign_in(client: httpx.AsyncClient, token: str) -> dict[str, object]:
 
 async def test_without_a_token_nothing_is_shown(web_store: Path, tmp_path: Path) -> None:
     settings, _ = closed(tmp_path)
-    async with web_page(web_store, DemoPlan(), settings) as address, browsing(address) as client:
+    async with page(web_store, DemoPlan(), settings) as client:
         for path in ("/api/catalog", "/api/tool?id=x", "/api/neighbors?node=x"):
             assert (await client.get(path)).status_code == 401
         for path in ("/api/retrieve", "/api/plan", "/api/runs"):
@@ -61,8 +73,7 @@ async def test_without_a_token_nothing_is_shown(web_store: Path, tmp_path: Path)
 
 async def test_a_header_is_as_good_and_filters_hold(web_store: Path, tmp_path: Path) -> None:
     settings, tokens = closed(tmp_path)
-    headers = {"authorization": f"Bearer {tokens['sales']}"}
-    async with web_page(web_store, None, settings) as address, browsing(address, headers=headers) as client:
+    async with page(web_store, None, settings, token=tokens["sales"]) as client:
         tools = (await client.post("/api/retrieve", json={**QUERY, "k": 50})).json()["tools"]
         assert {tool["namespace"] for tool in tools} == {"sales"}
         plan = (await client.post("/api/plan", json=QUERY)).json()
@@ -72,15 +83,14 @@ async def test_a_header_is_as_good_and_filters_hold(web_store: Path, tmp_path: P
 
 async def test_who_is_of_one_tenant_sees_no_other(web_store: Path, tmp_path: Path) -> None:
     settings, tokens = closed(tmp_path)
-    headers = {"authorization": f"Bearer {tokens['elsewhere']}"}
-    async with web_page(web_store, None, settings) as address, browsing(address, headers=headers) as client:
+    async with page(web_store, None, settings, token=tokens["elsewhere"]) as client:
         answer = await client.get("/api/catalog")
         assert answer.status_code in (404, 501)
         assert "hostile" not in answer.text
 
 
 async def test_a_run_is_answered_with_its_events(web_store: Path) -> None:
-    async with web_page(web_store, DemoPlan()) as address, browsing(address) as client:
+    async with page(web_store, DemoPlan()) as client:
         run = await client.post("/api/runs", json=QUERY)
         assert run.headers["content-type"].startswith("text/event-stream")
         assert '"event": "Answered"' in run.text.strip().splitlines()[-1]
@@ -90,7 +100,7 @@ async def test_a_run_is_answered_with_its_events(web_store: Path) -> None:
 
 async def test_a_page_that_is_left_ends_its_run(web_store: Path) -> None:
     plan = DemoPlan()
-    async with web_page(web_store, plan) as address, browsing(address) as client:
+    async with page(web_store, plan) as client:
         async with client.stream("POST", "/api/runs", json={"query": "wait"}) as run:
             plan.steps.release()
             assert await anext(run.aiter_lines())
@@ -115,7 +125,7 @@ async def test_a_page_that_is_left_ends_its_run(web_store: Path) -> None:
 async def test_what_comes_from_another_site_is_refused(
     web_store: Path, headers: dict[str, str | bytes], status: int
 ) -> None:
-    async with web_page(web_store) as address, browsing(address) as client:
+    async with page(web_store) as client:
         sent: dict[str, Any] = {"content-type": "application/json", **headers}
         answer = await client.post("/api/retrieve", content=b'{"query": "customer"}', headers=sent)
         assert answer.status_code == status
@@ -135,7 +145,7 @@ async def test_what_comes_from_another_site_is_refused(
     ],
 )
 async def test_a_body_that_is_none_is_refused_by_name(web_store: Path, body: bytes, status: int) -> None:
-    async with web_page(web_store) as address, browsing(address) as client:
+    async with page(web_store) as client:
         answer = await client.post("/api/retrieve", content=body, headers={"content-type": "application/json"})
         assert answer.status_code == status
         assert status == 413 or answer.json()["error"]["message"]
@@ -144,8 +154,7 @@ async def test_a_body_that_is_none_is_refused_by_name(web_store: Path, body: byt
 async def test_the_page_follows_the_tls_of_its_server(web_store: Path, tmp_path: Path) -> None:
     certificate, key = write_pair(tmp_path, Authority().issue("server"))
     settings, tokens = closed(tmp_path, tls_cert=certificate, tls_key=key)
-    async with web_page(web_store, None, settings) as address, browsing(address) as client:
-        await sign_in(client, tokens["reader"])
+    async with page(web_store, None, settings, token=tokens["reader"]) as client:
         assert (await client.post("/api/retrieve", json=QUERY)).json()["tools"]
 
 

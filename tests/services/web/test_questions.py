@@ -1,8 +1,6 @@
 """Questions of a graph over HTTP, read by rules: an answer with its table, a question that cannot be read, who may ask."""
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +8,7 @@ import httpx
 import pytest
 
 from services.jobs.ask_parts import AskPlan
-from services.server.settings import ServerSettings
-from tests.services.web.test_page_access import browsing, closed, sign_in
-from tests.services.web.web_pages import web_page
+from tests.services.web.test_page_access import closed, page, sign_in
 
 QUESTION = "How many tools does each system offer?"
 
@@ -23,13 +19,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("graphs")
 
 
-@asynccontextmanager
-async def page(store: Path, cache: Path, settings: ServerSettings | None = None) -> AsyncIterator[httpx.AsyncClient]:
-    async with web_page(store, settings=settings, ask=AskPlan(graph="", cache=cache)) as address:
-        async with browsing(address) as client:
-            yield client
-
-
 async def asked(client: httpx.AsyncClient, query: str) -> list[dict[str, Any]]:
     """Ask, and return all events."""
     stream = await client.post("/api/questions", json={"query": query}, timeout=30.0)
@@ -38,7 +27,7 @@ async def asked(client: httpx.AsyncClient, query: str) -> list[dict[str, Any]]:
 
 
 async def test_rules_answer_with_a_table_or_say_what_cannot_be_read(web_store: Path, cache: Path) -> None:
-    async with page(web_store, cache) as client:
+    async with page(web_store, ask=AskPlan(graph="", cache=cache)) as client:
         events = await asked(client, QUESTION)
         names = [each["event"] for each in events]
         assert names[-2:] == ["Ended", "QuestionAnswered"] and "QueryRun" in names
@@ -49,13 +38,13 @@ async def test_rules_answer_with_a_table_or_say_what_cannot_be_read(web_store: P
         assert error["code"] == "INVALID_ARGUMENT" and "--query-model" in error["remedy"]
         for body in ({"query": ""}, {"query": "x" * 30_000}, {"query": "x", "talk": "y"}):
             assert (await client.post("/api/questions", json=body)).status_code == 400
-    async with web_page(web_store) as address, browsing(address) as client:
+    async with page(web_store) as client:
         assert (await client.post("/api/questions", json={"query": QUESTION})).status_code == 501
 
 
 async def test_only_who_may_see_all_tools_asks(web_store: Path, cache: Path, tmp_path: Path) -> None:
     settings, tokens = closed(tmp_path)
-    async with page(web_store, cache, settings) as client:
+    async with page(web_store, None, settings, ask=AskPlan(graph="", cache=cache)) as client:
         assert (await client.post("/api/questions", json={"query": QUESTION})).status_code == 401
         for name in ("reader", "sales"):
             assert (await sign_in(client, tokens[name]))["questions"] is False

@@ -13,7 +13,6 @@ from egotools import (
     Client,
     InvalidRequestError,
     NotFoundError,
-    Query,
     Response,
     UnavailableError,
 )
@@ -58,13 +57,6 @@ async def test_an_answer_is_that_of_the_engine(ask: Ask, engine: HookedEngine) -
     assert first.schema["input_schema"]["required"] == ["customer_id"]
     assert (answer.snapshot_id, answer.preset, answer.fallbacks) == (engine.snapshot_id, "default", ())
     assert set(answer.timings_ms) == {*told.timings_ms, "queue"}
-
-
-async def test_a_batch_has_answers_and_errors_in_its_order(ask: Ask) -> None:
-    results = await ask("retrieve_batch", ["find customer", Query("!!"), Query("orders", k=1, explain=False)])
-    assert isinstance(results[0], Response) and len(results[0].tools) == 3
-    assert isinstance(results[1], InvalidRequestError) and results[1].subject == "query"
-    assert isinstance(results[2], Response) and [tool.id for tool in results[2].tools] == ["erp/list_orders"]
 
 
 async def test_a_tool_has_what_its_document_says(ask: Ask, engine: HookedEngine) -> None:

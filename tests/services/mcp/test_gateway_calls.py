@@ -25,22 +25,6 @@ async def called(client: Client, tool: str, **arguments: Any) -> types.CallToolR
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_tools_of_two_servers_are_called_by_id_by_name_and_unlisted(
-    served: str, era: str, access: ToolAccess
-) -> None:
-    async with connected(served, era, access=access) as client:
-        answers = [
-            await called(client, "warehouse/count_stock", material="steel"),
-            await client.call_tool("warehouse__count_stock", {"material": "steel"}),
-            await client.call_tool("office__find_employee", {"name": "Jan"}),
-        ]
-    assert [answer.is_error for answer in answers] == [False] * 3
-    assert [("7" in text_of(answer), "e-7" in text_of(answer)) for answer in answers] == [(True, False)] * 2 + [
-        (True, True)
-    ]
-
-
-@pytest.mark.parametrize("era", ERAS)
 async def test_a_user_sees_every_argument_and_decides_about_each_call(
     served: str, era: str, access: ToolAccess
 ) -> None:

@@ -187,7 +187,7 @@ async def test_millions_of_empty_requests_are_never_decoded() -> None:
 
 
 async def test_calls_without_a_message_hold_the_bytes_of_their_peer_only() -> None:
-    most = {"max_message_bytes": 1024 * 1024, "max_inflight_bytes": 8 * 1024 * 1024}
+    most: dict[str, Any] = {"max_message_bytes": 1024 * 1024, "max_inflight_bytes": 8 * 1024 * 1024}
     async with (
         two_peers(default_deadline_s=4.0, **most) as (server, same, other),
         grpc.aio.insecure_channel(server.address) as channel,

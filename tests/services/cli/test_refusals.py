@@ -23,6 +23,7 @@ from tests.services.jobs.test_examination import BAD, CLEAN
 
 SECRET = "s3cr3t-value"
 MODEL = "--llm-url http://127.0.0.1:1/v1 --llm-model m"
+LLM_OPTIONS = "--llm-url http://HOST:PORT/v1 --llm-model MODEL"
 _PLAN = "plan --domain DOMAIN --store STORE --graph QUERY --dry-run"
 _EVAL = "eval STORE -q REQUESTS -o OUT"
 _APPROVE = "admin findings approve --store HELD"
@@ -31,7 +32,7 @@ REFUSED: tuple[tuple[int, str, str], ...] = (
     (4, "no-such-file.json", "build no-such-file.json --out OUT"),
     (2, "minilm-l6-int8.v1", "build API --out OUT --encoder word2vec"),
     (2, "rules", "build API --out OUT --extractor magic"),
-    (2, "--llm-url", "build API --out OUT --extractor llm"),
+    (2, f"Add {LLM_OPTIONS}", "build API --out OUT --extractor llm"),
     (5, "no-such-ontology.yaml", "build API --out OUT --ontology no-such-ontology.yaml"),
     *(
         (2, "names no chat model", f"build API --out OUT --phrases {address}")
@@ -88,7 +89,7 @@ REFUSED: tuple[tuple[int, str, str], ...] = (
     (2, "no graph store", f"solve q {MODEL} --graph mysql"),
     (2, "stands in memory", f"solve q {MODEL} --graph=ladybug:x"),
     (2, "stands in memory", "solve --tasks TASKS --graph ladybug"),
-    (2, "--llm-model: it needs --llm-url", "solve q --llm-model m"),
+    (2, "--llm-model: it needs --llm-url. Give --llm-url", "solve q --llm-model m"),
     (2, "--llm-url: it needs --llm-model", "solve q --llm-url http://127.0.0.1:1/v1"),
     (2, "--workers: it needs --tasks", "solve q --workers 2"),
     (2, "--out: it needs --tasks", "solve q --out OUT"),
@@ -103,7 +104,7 @@ REFUSED: tuple[tuple[int, str, str], ...] = (
     (8, "/absent", "ask x --graph ladybug:/absent"),
     (7, "/absent", "ask x --graph store:/absent"),
     (2, "--llm-model", "ask x --llm-url http://127.0.0.1:9/v1"),
-    (2, "--llm-url", "ask x --llm-model m"),
+    (2, "it needs --llm-url. Give --llm-url", "ask x --llm-model m"),
     (2, "it needs --llm-model", "ask x --operators ."),
     (2, "it needs --journal", "ask --replay"),
     (2, "takes no question", "ask --replay words --journal absent.jsonl"),
@@ -125,7 +126,7 @@ REFUSED: tuple[tuple[int, str, str], ...] = (
     (2, "was removed", "datagen STORE --out OUT --generator rules"),
     (2, "uses no chat model", "datagen STORE --out OUT --max-calls 3"),
     (2, "another call reads it back", "datagen STORE --out OUT --llm-steps wording"),
-    (2, "--llm-url", "datagen STORE --out OUT --generator llm"),
+    (2, f"Add {LLM_OPTIONS}", "datagen STORE --out OUT --generator llm"),
     (2, "single-intent", "datagen STORE --out OUT --mix absent.yaml"),
     (5, "absent.yaml", "datagen STORE --out OUT --ontology absent.yaml"),
     (7, "nothing was found", f"{_APPROVE} erp/get_invoice --reason r"),
@@ -295,15 +296,11 @@ def refusing() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("command", "remedy"),
     [
-        ("build DOCUMENT --out out --extractor llm", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
         ("build DOCUMENT --out out --extractor llm --llm-model m", "--llm-url http://HOST:PORT/v1"),
         ("build DOCUMENT --out out --extractor llm REFUSING", "export OPENAI_API_KEY="),
-        ("datagen STORE --out out --generator llm", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
-        ("plan x --domain personal --parser llm.v1", "--llm-url http://HOST:PORT/v1 --llm-model MODEL"),
+        ("plan x --domain personal --parser llm.v1", LLM_OPTIONS),
         ("plan x --domain personal --parser llm.v1 --store STORE REFUSING", "export OPENAI_API_KEY="),
-        ("solve x --store STORE --llm-model m", "Give --llm-url"),
         ("solve x --store STORE REFUSING", "export OPENAI_API_KEY="),
-        ("ask x --graph store:/absent --llm-model m", "Give --llm-url"),
     ],
 )
 def test_a_missing_model_or_key_is_given_by_what_is_named(

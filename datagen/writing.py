@@ -255,7 +255,7 @@ class ModelWriter:
         near = [other for other in self._similar.near(tool.id) if other not in meant]
         parts: dict[str, Any] = {
             "state": [_input(slot) for slot in own if slot.required],
-            "may": [_input(slot) for slot in own if not slot.required],
+            "may": [_input(slot) for slot in own if not slot.required and slot.parameter in _inputs_of(tool)],
             "comes": [
                 {"input": edge.parameter, "from_step": path.tools.index(edge.source) + 1, "what": edge.output}
                 for edge in path.into(tool.id)
@@ -267,6 +267,11 @@ class ModelWriter:
 
     def _named(self, tool_id: str) -> dict[str, str]:
         return {"system": self._catalogue.group(tool_id), "does": purpose(self._catalogue.tool(tool_id))}
+
+
+def _inputs_of(tool: Tool) -> list[Parameter]:
+    """The inputs that a reader sees; of others a writer may state none, for nobody could read them back."""
+    return sorted(tool.parameters, key=lambda one: not one.required)[:_MAX_INPUTS]
 
 
 def _input(slot: Slot) -> dict[str, Any]:
@@ -379,12 +384,11 @@ class BlindReader:
     def shown(self, name: str, tool_id: str) -> dict[str, Any]:
         """Return what a reader sees of a tool, under a name that tells nothing."""
         tool = self._catalogue.tool(tool_id)
-        inputs = sorted(tool.parameters, key=lambda one: not one.required)[:_MAX_INPUTS]
         row: dict[str, Any] = {
             "tool": name,
             "system": self._catalogue.group(tool_id),
             "does": purpose(tool),
-            "inputs": [_parameter(one) for one in inputs],
+            "inputs": [_parameter(one) for one in _inputs_of(tool)],
         }
         return {**row, "gives": [one.name for one in tool.returns[:_MAX_OUTPUTS]]}
 

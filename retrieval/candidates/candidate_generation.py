@@ -44,7 +44,6 @@ PHRASE_POOL = 60  # how many of the best tools by everyday phrases become candid
 # How many tools of ego graphs become candidates, those of the rarest entry nodes first: a hub of real documents has a
 # quarter of all tools. Chosen for its time; between 400 and 5,000 no set changes at 10.
 EGO_TOOLS = 400
-EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end of the pool is rarely in the answer
 
 _Tools: TypeAlias = NDArray[np.int64]
 
@@ -78,7 +77,7 @@ def generate_candidates(context: QueryContext) -> None:
             for part, size in parts if phrases is not None else ():
                 found.append(fields[PHRASES_FIELD].best(part.weights, size, allowed=allowed))
                 if phrases is not None and part.vector_D is not None:
-                    found.append(phrases.nearest_tools(part.vector_D, size, allowed=allowed, ef_search=EF_SEARCH))
+                    found.append(phrases.nearest_tools(part.vector_D, size, allowed=allowed))
         context.candidates = np.unique(np.concatenate(found))
 
 
@@ -104,4 +103,4 @@ def _nearest_tools(context: QueryContext, clause: Clause, size: int) -> Nearest 
     if clause.vector_D is None:
         return None
     vectors = context.snapshot.vectors
-    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)
+    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed)

@@ -70,10 +70,10 @@ class PhraseVectors:
         return [np.maximum.reduceat(each, firsts) for each in self._rows.similarities_of(queries, rows)]
 
     def nearest_tools(
-        self, query_D: Floats1d, size: int, *, allowed: NDArray[np.bool_] | None = None, ef_search: int = 0
+        self, query_D: Floats1d, size: int, *, allowed: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int64]:
         """The tools with the ``size`` phrases nearest to a query, ascending and distinct, int64. ``allowed``: the tools
         that may be returned, bool, at least [tools]; None allows all."""
         mask = None if allowed is None else np.repeat(allowed[: len(self._pointers) - 1], np.diff(self._pointers))
-        rows, _ = self._rows.nearest_tools(query_D, size, allowed=mask, ef_search=ef_search)
+        rows, _ = self._rows.nearest_tools(query_D, size, allowed=mask)
         return np.unique(np.searchsorted(self._pointers, rows, side="right") - 1)

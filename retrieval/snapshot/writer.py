@@ -104,7 +104,7 @@ def write_snapshot(
     write_postings(folder, NAMES, make_coverage_postings([name_terms(tool) for tool in content.tools]))
     progress("vectors")
     vectors_ND = content.encoder.encode([node["text"] for node in nodes])
-    write_vectors(folder, NODE_VECTORS, vectors_ND, tool_count=len(content.tools), cache=cache)
+    write_vectors(folder, NODE_VECTORS, vectors_ND, tool_count=len(content.tools))
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
     write_vectors(folder, NAME_VECTORS, names, with_index=False)
     if any(map(phrases_of, content.tools)):

@@ -11,7 +11,6 @@ from rank_bm25 import BM25Okapi
 
 from eval.systems import make_ablations
 from inference import Floats2d, HashingEncoder
-from inference.result_cache import ResultCache
 from ontology.errors import InvalidArgumentError, SnapshotCorruptError
 from ontology.tool import Tool
 from ontology.value_shape import KIND_SHAPES, ShapeUse, ValueShape
@@ -396,15 +395,10 @@ def vectors() -> Floats2d:
     return _unit_rows(ROWS, seed=1)
 
 
-@pytest.fixture(params=[(10_000, 0), (0, 6_000), (0, 0)], ids=["exact", "scan", "walk"])
-def vector_index(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vectors: Floats2d
-) -> NodeVectors:
-    exact_limit, scan_factor = request.param
-    monkeypatch.setattr("retrieval.index.vectors.EXACT_LIMIT", exact_limit)
-    monkeypatch.setattr("retrieval.index.vectors.SCAN_FACTOR", scan_factor)
-    write_vectors(tmp_path, "nodes", vectors, tool_count=VECTOR_TOOLS, exact_limit=exact_limit)
-    assert len(list(tmp_path.glob("*.hnsw"))) == (0 if exact_limit else 2)
+@pytest.fixture(params=[10_000, 0], ids=["exact", "codes"])
+def vector_index(request: pytest.FixtureRequest, tmp_path: Path, vectors: Floats2d) -> NodeVectors:
+    write_vectors(tmp_path, "nodes", vectors, tool_count=VECTOR_TOOLS, exact_limit=request.param)
+    assert len(list(tmp_path.glob("*.rabitq"))) == (0 if request.param else 2)
     return NodeVectors(tmp_path, "nodes", tool_count=VECTOR_TOOLS)
 
 
@@ -444,15 +438,18 @@ def test_cosines_of_tools_and_of_others_are_those_of_the_stored_rows(
     assert len(vector_index.similarities(vectors[9], np.empty(0, dtype=np.int64))) == 0
 
 
-def test_an_index_from_the_cache_is_that_of_its_rows(tmp_path: Path) -> None:
-    """The index of tools that are the same is taken from the cache, that of others is made again; each as without a cache."""
-    rows, cache = _unit_rows(60, seed=6), ResultCache(None)
-    changed = np.concatenate((rows[:30], _unit_rows(30, seed=7)))
-    for number, vectors in enumerate((rows, rows, changed)):
-        found, fresh = tmp_path / f"found{number}", tmp_path / f"fresh{number}"
-        for folder, kept in ((found, cache), (fresh, None)):
-            folder.mkdir()
-            write_vectors(folder, "nodes", vectors, tool_count=30, exact_limit=10, cache=kept)
-        assert {path.name: path.read_bytes() for path in found.iterdir()} == {
-            path.name: path.read_bytes() for path in fresh.iterdir()
-        }
+def test_rows_far_from_a_query_are_found_where_no_others_are_allowed(
+    vector_index: NodeVectors, vectors: Floats2d
+) -> None:
+    query = vectors[0]
+    far = np.argsort(vectors @ query)[: ROWS // 2]
+    allowed = np.isin(np.arange(ROWS), far)
+    assert len(vector_index.nearest(query, K, allowed=allowed)[0]) == K
+
+
+def test_codes_of_equal_rows_are_the_same_bytes(tmp_path: Path, vectors: Floats2d) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        write_vectors(tmp_path / name, "nodes", vectors, tool_count=30, exact_limit=10)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()

@@ -127,10 +127,10 @@ def test_any_other_format_is_refused_with_a_remedy(tmp_path: Path, store: Path, 
 
 def test_a_file_that_is_not_listed_is_refused(tmp_path: Path, store: Path) -> None:
     folder = copied(store, tmp_path / "copy")
-    (folder / "nodes.tools.hnsw").write_bytes(b"IHNs")
+    (folder / "nodes.tools.rabitq").write_bytes(b"Irfs")
     with pytest.raises(SnapshotCorruptError, match="does not list") as refused:
         open_snapshot(folder)
-    assert refused.value.subject.endswith("nodes.tools.hnsw")
+    assert refused.value.subject.endswith("nodes.tools.rabitq")
 
 
 def test_a_link_in_the_place_of_a_snapshot_is_refused(tmp_path: Path, ontology: Any) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inference import HashingEncoder
 from ontology import Parameter, Tool
-from ontology.value_shape import ShapeUse, ValueShape
+from ontology.value_shape import KIND_SHAPES, ShapeUse, ValueShape
 from retrieval.engine import Engine
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.bm25 import terms
@@ -86,13 +86,6 @@ def test_no_word_is_lost_invented_or_moved(text: str) -> None:
     assert found == [term for term in terms(text) if term not in CUT]
 
 
-@pytest.mark.parametrize("filling", [" ", ".", "\n", "\t ", ";", ", ", ":. ", " and "])
-def test_the_work_on_a_request_does_not_grow_with_the_square_of_its_length(filling: str) -> None:
-    text = "order" + filling * (100_000 // len(filling)) + "items"
-    with bounded_work():
-        assert decompose(text)
-
-
 # -- typed values ------------------------------------------------------------------------------------------------------
 
 
@@ -161,35 +154,16 @@ def _shapes(folder: Path) -> ValueShapes:
     uses = (
         ShapeUse(shape=ValueShape(r"C\-\d{5}"), tool="crm/close", parameter="case", entity="case"),
         ShapeUse(shape=ValueShape(r"Z\d{3}"), tool="fi/pay", parameter="terms", entity="payment term"),
+        *(ShapeUse(shape=kind, tool="fi/pay", parameter="x", entity="x") for kind in KIND_SHAPES.values()),
     )
     write_value_shapes(folder, uses, {"crm/close": 0, "fi/pay": 1})
     return ValueShapes(folder, 2)
 
 
 UNITS: list[str] = [
-    *"\"'`“/.1#a \n«é",
-    *(
-        "a@",
-        "a/",
-        "1.",
-        "1 ",
-        "+1 ",
-        "a.b.",
-        "@a",
-        "A_",
-        "x1-",
-        "$1,",
-        "1,",
-        "a-",
-        "~/",
-        "0-",
-        "() ",
-        "my ",
-        "the ",
-        "I am ",
-        "next ",
-    ),
-    *("C-21066 ", "http://", "1:00 ", "DE89 ", "arn:", "jan 1 ", "12345678"),
+    *"\"'`“/.1#a \n«é;",
+    *"a@|a/|1.|1 |+1 |a.b.|@a|A_|x1-|$1,|1,|a-|~/|0-|() |my |the |I am |next |, |:. | and |\t ".split("|"),
+    *"C-21066 |http://|1:00 |DE89 |arn:|jan 1 |12345678|+1 1 1 1 |AB12 3456 7890 |a@b.c|GB00AAAA".split("|"),
 ]
 
 
@@ -201,6 +175,7 @@ def test_the_work_is_linear_in_the_length_of_a_hostile_text(tmp_path: Path, subt
             with bounded_work():
                 find_values(text, shapes)
                 find_values(f"order {text} x", None)
+                assert decompose(f"order {text} items")
 
 
 # -- tools that values speak for ---------------------------------------------------------------------------------------
@@ -255,6 +230,7 @@ NAMED = {
     "with add#190 or get_rate#2, as in C#": ("add#190", "get_rate#2"),  # ids of tools that share a name
     "run the `pay` function": ("pay",),
     'call "get_order"': ("get_order",),
+    'pay the order of customer "search"': (),
 }
 
 
@@ -262,10 +238,6 @@ def test_names_are_found_as_they_are_written(subtests: pytest.Subtests) -> None:
     for text in NAMED:
         with subtests.test(ascii(text)):
             assert tool_names(text) == NAMED[text]
-
-
-def test_plain_words_name_no_tool() -> None:
-    assert tool_names('pay the order of customer "search"') == ()
 
 
 def test_every_tool_is_found_by_each_of_its_names_and_stands_first(engine: Engine) -> None:

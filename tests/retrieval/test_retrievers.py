@@ -24,16 +24,7 @@ from retrieval.snapshot.writer import SnapshotContent
 from tests.harness.graphs import as_networkx
 from tests.retrieval.conftest import EngineOf
 
-PRESETS = (
-    "default",
-    "fast",
-    "paper",
-    "semantic",
-    "hybrid",
-    "rrf",
-    "fusion",
-    "bm25",
-)
+PRESETS = ("default", "fast", "paper", "semantic", "hybrid", "rrf", "fusion", "bm25")
 QUERY = "find the supplier and create a purchase order for an amount of 500"
 
 
@@ -100,16 +91,6 @@ def test_a_context_parameter_is_bound_to_no_tool(engine_of: EngineOf, content: S
     bound = {binding.parameter: binding for binding in award.reasons.bindings}
     assert (bound["employee_id"].kind, bound["employee_id"].supplier) == ("context", "")
     assert bound["amount"].kind == ""
-
-
-def test_the_resolver_of_a_best_tool_is_lifted(engine: Engine) -> None:
-    """A tool that needs an employee's id pulls the tool that finds employees by words."""
-    response = engine.retriever("default").retrieve(Request(query="give a spot award of 100", k=6))
-    lifts = {tool.id: tool.reasons.features["resolver_boost"] for tool in response.tools}
-    assert lifts["hr/search_employees"] > 0
-    assert all(lift >= 0 for lift in lifts.values())
-    given = engine.retriever("default").retrieve(Request(query="give E10442 a spot award of 100", k=6))
-    assert not any(tool.reasons.features["resolver_boost"] for tool in given.tools), "the request has the identifier"
 
 
 class _Watched(HashingEncoder):

@@ -19,7 +19,7 @@ from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.filters import FilterIndex
 from retrieval.presets import make_presets
 from retrieval.query.context import QueryContext
-from retrieval.query.request import MAX_K, Request
+from retrieval.query.request import Request
 from retrieval.ranking.confidence import (
     CALIBRATION,
     SERVED_EVIDENCE,
@@ -216,25 +216,6 @@ def test_it_only_promotes_and_what_is_not_scored_stays_as_it_was(
     assert all(score_of[at] > np.mean(given_scores[: len(read)]) for at in rose), (
         "only what the model scores above the mean rises"
     )
-
-
-def test_what_the_reranker_prefers_is_ranked_higher_and_still_completed(snapshot: Snapshot) -> None:
-    """The resolvers of the tools that are best after reranking are boosted, not of those before it."""
-
-    class Awards:
-        name = "awards.v1"
-
-        def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-            return np.asarray(["spot award" in document for document in documents], dtype=np.float32)
-
-    request = Request(query="create a purchase order of 100", k=MAX_K)
-    reranker = PromotingReranker(Awards(), weight=50.0)
-    plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
-    answer = GraphRetriever(snapshot, HashingEncoder(), reranker=reranker).retrieve(request)
-    assert plain.tools[0].id == "procurement/create_purchase_order"
-    assert answer.tools[0].id == "hr/give_spot_award"
-    boosted = {tool.id for tool in answer.tools if tool.reasons.features["resolver_boost"] > 0}
-    assert "hr/search_employees" in boosted
 
 
 def test_each_need_is_reranked_by_itself_and_the_preset_fast_reranks_nothing(snapshot: Snapshot) -> None:

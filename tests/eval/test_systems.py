@@ -21,7 +21,6 @@ from ontology.errors import (
 from ontology.files import config_hash
 from retrieval.engine import Engine, open_engine
 from retrieval.presets import make_presets
-from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
@@ -81,16 +80,6 @@ def test_an_unknown_name_lists_the_known_ones(names: list[str], snapshot: Snapsh
     if names:
         for known in ("default-no-graph", "hybrid", "paper-four", "grpc:HOST:PORT"):
             assert known in refused.value.remedy
-
-
-def test_every_local_system_ranks_as_its_retriever_does(snapshot: Snapshot) -> None:
-    presets = make_presets(snapshot, HashingEncoder())
-    for system in named(["all"], snapshot):
-        answer = system.ask(REQUESTS[0], k=5, timeout_s=60)
-        assert 1 <= len(answer.tools) <= 5 and answer.ms["total"] > 0
-        if system.name in presets:
-            response = presets[system.name].retrieve(Request(query=REQUESTS[0], k=5))
-            assert list(answer.tools) == [tool.id for tool in response.tools]
 
 
 def test_each_system_has_a_configuration_of_its_own_that_says_what_it_is(snapshot: Snapshot) -> None:

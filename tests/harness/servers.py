@@ -87,7 +87,11 @@ def running_server(store: Path | Mapping[str, Path], **environ: str) -> Iterator
     """
     entries = {"": store} if isinstance(store, Path) else store
     stores = catalog_stores({tenant: CatalogEntry(store=path) for tenant, path in entries.items()})
-    running = loaded(Server(ServerSettings.from_env(environ, port=0), stores))
+
+    async def made() -> AbstractAsyncContextManager[Server]:
+        return loaded(Server(ServerSettings.from_env(environ, port=0), stores))
+
+    running = _on_loop(made())
     server = _on_loop(running.__aenter__())
     try:
         yield server

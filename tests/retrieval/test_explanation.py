@@ -20,24 +20,13 @@ LONG = "a very long name of forty words " * 12
 def _odd_tools() -> list[Tool]:
     """Tools with names, inputs and descriptions that documents should not have."""
     names = [
-        "list of \n many  words in one name",
-        "x" * 400,
-        "删除订单",
-        "delete🎉order",
-        "a",
+        *"删除订单|delete🎉order|a|get_id|ALL CAPS|list of \n many  words in one name".split("|"),
         LONG.strip(),
-        "get_id",
-        "ALL CAPS",
+        "x" * 400,
     ]
     inputs = [
-        "order id of the customer",
-        "a.b[].c d e",
-        "заказ_id",
-        LONG.strip(),
-        "id",
-        "x" * 300,
-        "order_id",
-        "Query  string",
+        *"order id of the customer|a.b[].c d e|заказ_id|id|order_id|Query  string".split("|"),
+        *(LONG.strip(), "x" * 300),
     ]
     return [
         Tool(
@@ -62,18 +51,8 @@ def odd(engine_of: EngineOf) -> Engine:
 
 _PIECES = st.sampled_from(
     [
-        "delete order",
-        "ORD-10482",
-        "customer 4500118277",
-        "'two words'",
-        "删除订单",
-        "get rid of",
-        LONG,
-        "a@b.co",
-        "\n",
-        "—",
-        "заказ",
-        "x" * 90,
+        *"delete order|ORD-10482|customer 4500118277|'two words'|删除订单|get rid of|a@b.co|\n|—|заказ".split("|"),
+        *(LONG, "x" * 90),
     ]
 )
 _TEXTS = st.lists(st.one_of(_PIECES, st.text(max_size=30)), min_size=1, max_size=8).map(" ".join)

@@ -34,49 +34,32 @@ sentence = st.lists(st.tuples(word, mark), max_size=40).map(lambda pairs: "".joi
 requests = st.one_of(sentence, st.text(max_size=60))
 
 
-PARTS: list[tuple[str, tuple[str, ...]]] = [
-    ("give Jan a spot award", ("give Jan a spot award",)),
-    ("Find the supplier Acme and create a purchase order.", ("Find the supplier Acme", "create a purchase order.")),
-    (
-        "Book a flight to Rome, then reserve a hotel room; finally tell my manager",
-        ("Book a flight to Rome", "then reserve a hotel room", "finally tell my manager"),
-    ),
-    (
-        "If paper stock runs low order ten boxes. Which invoices remain open?",
-        ("If paper stock runs low order ten boxes", "Which invoices remain open?"),
-    ),
-    ("Pay the open invoice and then\nmail the receipt home", ("Pay the open invoice", "mail the receipt home")),
+PARTS = {
+    "give Jan a spot award": "give Jan a spot award",
+    "Find the supplier Acme and create a purchase order.": "Find the supplier Acme | create a purchase order.",
+    "Book a flight to Rome, then reserve a hotel room; finally tell my manager": "Book a flight to Rome | then reserve a hotel room | finally tell my manager",
+    "If paper stock runs low order ten boxes. Which invoices remain open?": "If paper stock runs low order ten boxes | Which invoices remain open?",
+    "Pay the open invoice and then\nmail the receipt home": "Pay the open invoice | mail the receipt home",
     # A part that says nothing by itself stays with its neighbour: before it, or after it for the first.
-    (
-        "list new suppliers, orders, and open invoices by date",
-        ("list new suppliers orders", "and open invoices by date"),
-    ),
-    ("Hello, show the open invoices", ("Hello, show the open invoices",)),
-    (
-        "Hello, list open invoices and pay old bills now please, thanks",
-        ("Hello list open invoices", "pay old bills now please thanks"),
-    ),
+    "list new suppliers, orders, and open invoices by date": "list new suppliers orders | and open invoices by date",
+    "Hello, show the open invoices": "Hello, show the open invoices",
+    "Hello, list open invoices and pay old bills now please, thanks": "Hello list open invoices | pay old bills now please thanks",
     # *and* and *or* inside a noun phrase do not cut; before a clause they do.
-    ("show the profit and loss statements of 2024", ("show the profit and loss statements of 2024",)),
-    ("accept the terms and conditions of Acme Rail", ("accept the terms and conditions of Acme Rail",)),
-    ("list cash flow and profit and loss of Acme", ("list cash flow and profit and loss of Acme",)),
-    (
-        "list the orders of Acme or show their unpaid old invoices",
-        ("list the orders of Acme", "show their unpaid old invoices"),
-    ),
-    (
-        "send Jan Novak the invoice and what the supplier Acme wrote",
-        ("send Jan Novak the invoice", "what the supplier Acme wrote"),
-    ),
-    ("version 3.5 of api.example.com at 10:30", ("version 3.5 of api.example.com at 10:30",)),
-    ("android phone orders, thenceforth formed bold", ("android phone orders", "thenceforth formed bold")),
-]
+    "show the profit and loss statements of 2024": "show the profit and loss statements of 2024",
+    "accept the terms and conditions of Acme Rail": "accept the terms and conditions of Acme Rail",
+    "list cash flow and profit and loss of Acme": "list cash flow and profit and loss of Acme",
+    "list the orders of Acme or show their unpaid old invoices": "list the orders of Acme | show their unpaid old invoices",
+    "send Jan Novak the invoice and what the supplier Acme wrote": "send Jan Novak the invoice | what the supplier Acme wrote",
+    "version 3.5 of api.example.com at 10:30": "version 3.5 of api.example.com at 10:30",
+    "android phone orders, thenceforth formed bold": "android phone orders | thenceforth formed bold",
+}
+"""Request → its parts, with | between them."""
 
 
 def test_a_request_is_cut_where_english_sets_wishes_apart(subtests: pytest.Subtests) -> None:
-    for text, parts in PARTS:
+    for text, parts in PARTS.items():
         with subtests.test(ascii(text)):
-            assert decompose(text) == parts
+            assert " | ".join(decompose(text)) == parts
 
 
 @settings(max_examples=400)

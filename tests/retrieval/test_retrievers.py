@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference import Floats1d, Floats2d, HashingEncoder
+from inference import Floats1d, HashingEncoder
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.engine import Engine, open_engine
 from retrieval.index.bm25 import name_key, ngrams
 from retrieval.presets import make_presets
-from retrieval.query.query import decompose
 from retrieval.query.request import MAX_K, Request
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import Snapshot
@@ -67,16 +66,6 @@ def test_the_candidates_of_paper_are_those_of_algorithm_2(engine: Engine, words:
     assert {tool.id for tool in response.tools} == _algorithm_2(engine.snapshot, query)
 
 
-def test_reasons_name_what_other_returned_tools_supply(engine: Engine) -> None:
-    response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
-    award = next(tool for tool in response.tools if tool.id == "hr/give_spot_award")
-    supplied = {binding.parameter: binding for binding in award.reasons.bindings}
-    assert set(supplied) >= {"employee_id", "amount"}
-    assert supplied["employee_id"].supplier in ("hr/search_employees", "hr/get_employee")
-    assert supplied["employee_id"].output == "employee_id"
-    assert supplied["amount"].supplier == "", "what nobody supplies is named too"
-
-
 def test_a_context_parameter_is_bound_to_no_tool(engine_of: EngineOf, content: SnapshotContent) -> None:
     tools = [
         replace(tool, metadata={**tool.metadata, CONTEXT_PARAMETERS: ["employee_id"]})
@@ -91,22 +80,6 @@ def test_a_context_parameter_is_bound_to_no_tool(engine_of: EngineOf, content: S
     bound = {binding.parameter: binding for binding in award.reasons.bindings}
     assert (bound["employee_id"].kind, bound["employee_id"].supplier) == ("context", "")
     assert bound["amount"].kind == ""
-
-
-class _Watched(HashingEncoder):
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[list[str]] = []
-
-    def encode(self, texts: Sequence[str]) -> Floats2d:
-        self.asked.append(list(texts))
-        return super().encode(texts)
-
-
-def test_a_request_and_its_clauses_are_encoded_in_one_call(snapshot: Snapshot) -> None:
-    text, encoder = "find the supplier Acme, create a purchase order and give Jan a spot award", _Watched()
-    make_presets(snapshot, encoder)["default"].retrieve(Request(query=text))
-    assert encoder.asked == [[text, *decompose(text)]] and len(encoder.asked[0]) == 4
 
 
 class _DeadReranker:

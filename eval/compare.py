@@ -18,7 +18,7 @@ from pydantic import PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as json_dataclass
 
 from eval.measured_set import MeasuredSet, Run
-from eval.metrics import check, complete_at, interval, p_value, ranks_of, resampled_means
+from eval.metrics import PAPER_CUTOFFS, check, completes, interval, p_value, ranks_of, resampled_means
 from eval.queries import LabelledQuery, slot_name
 from ontology.errors import InvalidArgumentError
 
@@ -110,7 +110,7 @@ def compare(
     before: Sequence[MeasuredSet],
     after: Sequence[MeasuredSet],
     *,
-    cutoffs: Sequence[int] = (3, 5, 10),
+    cutoffs: Sequence[int] = PAPER_CUTOFFS,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
@@ -192,8 +192,8 @@ def _system(
 ) -> SystemComparison:
     """``draw`` maps values [requests, cutoffs] to their means over each draw, [cutoffs, resamples]."""
     requests = [ChangedRequest(query=one, before=ranks_of(before, one), after=ranks_of(after, one)) for one in queries]
-    first_QC = _complete([one.before for one in requests], cutoffs)
-    second_QC = _complete([one.after for one in requests], cutoffs)
+    first_QC = completes([one.before for one in requests], cutoffs).astype(np.float32)
+    second_QC = completes([one.after for one in requests], cutoffs).astype(np.float32)
     draws_CB = draw(second_QC - first_QC)
     low_C, high_C = interval(draws_CB)
     p_C = p_value(draws_CB)
@@ -218,9 +218,3 @@ def _system(
             for at, k in enumerate(cutoffs)
         ),
     )
-
-
-def _complete(ranks: Sequence[Sequence[int | None]], cutoffs: Sequence[int]) -> NDArray[np.float32]:
-    """Whether each request is complete at each cutoff, float32 [requests, cutoffs] of 0 and 1."""
-    depths = [complete_at(one) for one in ranks]
-    return np.array([[depth is not None and depth <= k for k in cutoffs] for depth in depths], dtype=np.float32)

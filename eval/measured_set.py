@@ -174,20 +174,15 @@ def write_header(path: Path, run: Run) -> None:
     write_file(path, json.dumps(_RUN.dump_python(run, exclude={"answers"}), indent=1) + "\n")
 
 
-def write_run(folder: Path, run: Run) -> None:
-    """Write a whole run; an earlier run of the system is replaced."""
-    header, answers = run_files(folder, run.system)
-    write_file(answers, "".join(map(answer_line, run.answers.values())))
-    write_header(header, run)
-
-
 def write_measured(folder: Path, measured: MeasuredSet) -> None:
-    """Write the runs, then ``set.json``.
+    """Write the runs, which replace earlier ones of their systems, then ``set.json``.
 
     :raises StorageError: when a file cannot be written.
     """
     for run in measured.runs:
-        write_run(folder, run)
+        header, answers = run_files(folder, run.system)
+        write_file(answers, "".join(map(answer_line, run.answers.values())))
+        write_header(header, run)
     value = _SET.dump_python(measured, mode="json", by_alias=True)
     write_file(folder / SET_FILE, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 

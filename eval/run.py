@@ -153,14 +153,9 @@ def _resumed(fresh: Run, header: Path, rows: Path) -> Run:
         _log.warning("%s", error)
         old = None
     if old is not None:
-        names = {
-            "system": "system",
-            "config_hash": "configuration",
-            "snapshot_id": "snapshot",
-            "queries_sha256": "requests",
-            "k": "k",
-        }
-        differs = [told for name, told in names.items() if getattr(old, name) != getattr(fresh, name)]
+        names = {"config_hash": "configuration", "snapshot_id": "snapshot", "queries_sha256": "requests"}
+        fields = ("system", *names, "k")
+        differs = [names.get(name, name) for name in fields if getattr(old, name) != getattr(fresh, name)]
         if not differs:
             answers, damaged = read_answers(rows)
             if damaged:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from egotools import Client, ClientError
+from egotools import Client, ClientError, Response
 from eval.run import Ranked, System
 from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError, NotReadyError, SnapshotError, error_from_status
@@ -155,12 +155,7 @@ class LocalSystem:
         deadline = time.monotonic() + timeout_s
         request = Request(query=query, needs=tuple(needs), k=k, explain=False, deadline=deadline)
         response = self._retriever.retrieve(request)
-        return Ranked(
-            tools=tuple(tool.id for tool in response.tools),
-            ms=response.timings_ms,
-            fallbacks=response.fallbacks,
-            abstained=response.unanswerable,
-        )
+        return _ranked(response, response.timings_ms)
 
 
 class RemoteSystem:
@@ -211,12 +206,12 @@ class RemoteSystem:
         if answer.snapshot_id != self._snapshot_id:
             raise NotReadyError(f"the server now serves snapshot {answer.snapshot_id}", subject=self._address)
         stages = {"server" if stage == "total" else stage: spent for stage, spent in answer.timings_ms.items()}
-        return Ranked(
-            tools=tuple(tool.id for tool in answer.tools),
-            ms={**stages, "total": total},
-            fallbacks=answer.fallbacks,
-            abstained=answer.unanswerable,
-        )
+        return _ranked(answer, {**stages, "total": total})
+
+
+def _ranked(answer: Response, ms: Mapping[str, float]) -> Ranked:
+    tools = tuple(tool.id for tool in answer.tools)
+    return Ranked(tools=tools, ms=ms, fallbacks=answer.fallbacks, abstained=answer.unanswerable)
 
 
 def _target(name: str) -> tuple[str, str]:

@@ -127,14 +127,6 @@ def collect(retriever: GraphRetriever, snapshot: Snapshot, queries: Queries, pro
     return cases
 
 
-def smooth_recall(cases: Sequence[Case], weights: RankingWeights, cutoffs: Sequence[int]) -> float:
-    """Return the mean of a smooth CompleteRecall over the requests and cutoffs, in [0, 1]. A sigmoid replaces the step
-    at each cutoff: a request that is complete at 11 instead of 12 is worth more."""
-    ranks_Q = np.array([case.completed_at(weights) for case in cases], dtype=np.float64)
-    shares_KQ = ranks_Q / (np.asarray(cutoffs, dtype=np.float64)[:, None] + 0.5)
-    return float((1.0 / (1.0 + shares_KQ**4)).mean())
-
-
 def tune(
     searched: Sequence[Case],
     held_out: Sequence[Case],
@@ -185,7 +177,11 @@ def _search(cases: Sequence[Case], cutoffs: Sequence[int], progress: Progress) -
         return RankingWeights(**{name: round(SHIPPED[name] * 2.0**at, 6) for name, at in octaves.items()})
 
     def worth() -> float:
-        gain = smooth_recall(ranked, weights(), cutoffs) * len(ranked) / len(cases) if ranked else 0.0
+        """A smooth CompleteRecall: a sigmoid replaces the step at each cutoff, as to be complete at 11 instead of 12 is worth more."""
+        chosen = weights()
+        ranks_Q = np.array([case.completed_at(chosen) for case in ranked], dtype=np.float64)
+        shares_KQ = ranks_Q / (np.asarray(cutoffs, dtype=np.float64)[:, None] + 0.5)
+        gain = float((1.0 / (1.0 + shares_KQ**4)).mean()) * len(ranked) / len(cases) if ranked else 0.0
         return gain - _COST * sum(at**2 for at in octaves.values())
 
     most = worth()

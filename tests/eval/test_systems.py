@@ -26,29 +26,15 @@ from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 from tests.harness.engines import TOOLS, HeldRequests, serving, small_engine
 
-CATALOG = ROOT / "examples" / "enterprise" / "catalog"
-REQUESTS = (
-    "who has open tasks in a project",
-    "open a complaint about a pump",
-    "which tickets are late",
-    "hours booked",
-)
+REQUESTS = ("find an employee by name", "give him a spot award", "which jobs are open", "days of leave")
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("systems")
-    documents = [str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl")]
-    build_snapshot(documents, folder, encoder=HashingEncoder(), workers=1)
-    return folder
+@pytest.fixture
+def engine(hr_store: Path) -> Engine:
+    return open_engine(hr_store)
 
 
-@pytest.fixture(scope="module")
-def engine(store: Path) -> Engine:
-    return open_engine(store)
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def snapshot(engine: Engine) -> Snapshot:
     return engine.snapshot
 

@@ -124,12 +124,9 @@ def compare(
     if len(before) == len(after) == 1:
         pairs = [(before[0], after[0])]
     if not pairs:
-        problem, remedy = (
-            "the two evaluations have no set of requests in common",
-            "Compare evaluations of the same requests",
-        )
+        problem = "the two evaluations have no set of requests in common"
         names = " and ".join(", ".join(found) or "nothing" for found in (first, second))
-        raise InvalidArgumentError(problem, subject=names, remedy=remedy)
+        raise InvalidArgumentError(problem, subject=names, remedy="Compare evaluations of the same requests")
     paired = {measured.queries.name for pair in pairs for measured in pair}
     return Comparison(
         sets=tuple(_compare(*pair, cutoffs=cutoffs, resamples=resamples, seed=seed) for pair in pairs),
@@ -142,8 +139,7 @@ def compare(
 
 def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison as JSON values, with the differences."""
-    value: dict[str, Any] = TypeAdapter(Comparison).dump_python(comparison, mode="json")
-    return value
+    return dict(TypeAdapter(Comparison).dump_python(comparison, mode="json"))
 
 
 def _compare(
@@ -152,7 +148,7 @@ def _compare(
     first = {query.id: query for query in before.queries.queries}
     second = {query.id: query for query in after.queries.queries}
     both = [query_id for query_id in first if query_id in second]
-    paired = [first[query_id] for query_id in both if _same(first[query_id], second[query_id])]
+    paired = [first[one] for one in both if _content(first[one]) == _content(second[one])]
     others = {run.system: run for run in after.runs}
     runs = [(run, others[run.system]) for run in before.runs if run.system in others]
     depths = [(run.k, of.tools) for pair in runs for run, of in zip(pair, (before, after), strict=True)]
@@ -179,8 +175,8 @@ def _compare(
     )
 
 
-def _same(one: LabelledQuery, other: LabelledQuery) -> bool:
-    return (one.text, set(map(frozenset, one.slots))) == (other.text, set(map(frozenset, other.slots)))
+def _content(query: LabelledQuery) -> tuple[str, set[frozenset[str]]]:
+    return query.text, set(map(frozenset, query.slots))
 
 
 def _system(
@@ -195,8 +191,8 @@ def _system(
     first_QC = completes([one.before for one in requests], cutoffs).astype(np.float32)
     second_QC = completes([one.after for one in requests], cutoffs).astype(np.float32)
     draws_CB = draw(second_QC - first_QC)
-    low_C, high_C = interval(draws_CB)
-    p_C = p_value(draws_CB)
+    means_C = (each.mean(axis=0, dtype=np.float64) for each in (first_QC, second_QC))
+    columns = zip(*map(np.ndarray.tolist, (*means_C, *interval(draws_CB), p_value(draws_CB))), strict=True)
     old, new = before.config, after.config
     was, now = (sum(run.answered(query.id) is None for query in queries) for run in (before, after))
     return SystemComparison(
@@ -207,14 +203,10 @@ def _system(
         points=tuple(
             Point(
                 k=k,
-                before=float(first_QC[:, at].mean(dtype=np.float64)),
-                after=float(second_QC[:, at].mean(dtype=np.float64)),
-                low=float(low_C[at]),
-                high=float(high_C[at]),
-                p=float(p_C[at]),
+                **dict(zip(("before", "after", "low", "high", "p"), column, strict=True)),
                 gained=tuple(compress(requests, second_QC[:, at] > first_QC[:, at])),
                 lost=tuple(compress(requests, second_QC[:, at] < first_QC[:, at])),
             )
-            for at, k in enumerate(cutoffs)
+            for at, (k, column) in enumerate(zip(cutoffs, columns, strict=True))
         ),
     )

@@ -93,7 +93,7 @@ _ANSWER, _RUN, _SET = TypeAdapter(Answer), TypeAdapter(Run), TypeAdapter(Measure
 
 
 def run_named(runs: Iterable[Run], system: str, subject: str) -> Run:
-    """Return the run of one system."""
+    """Return the run of one system; a NotFoundError where there is none, whose remedy lists the systems."""
     known = {run.system: run for run in runs}
     if system not in known:
         remedy = f"There are: {', '.join(known) or 'none'}"
@@ -110,11 +110,7 @@ def run_files(folder: Path, system: str) -> tuple[Path, Path]:
 
 
 def read_run(folder: Path, system: str) -> Run:
-    """Read the run of one system.
-
-    :raises NotFoundError: when there is none; the remedy lists the systems.
-    :raises DocumentError: when its files are damaged.
-    """
+    """Read the run of one system; a NotFoundError where there is none, a DocumentError where its files are damaged."""
     return run_named(read_runs(folder), system, str(folder))
 
 

@@ -76,17 +76,11 @@ ABLATIONS: Mapping[str, Ablation] = {
 
 def make_ablations(snapshot: Snapshot, encoder: Encoder) -> dict[str, Retriever]:
     """Return every ablation over one snapshot, by name."""
-    weights = weights_of(snapshot)
-    return {
-        name: GraphRetriever(
-            snapshot,
-            encoder,
-            name=name,
-            config=ablation.config,
-            weights=weights.replace(**dict.fromkeys(ablation.zero, 0.0)),
-        )
-        for name, ablation in ABLATIONS.items()
-    }
+    made: dict[str, Retriever] = {}
+    for name, ablation in ABLATIONS.items():
+        weights = weights_of(snapshot).replace(**dict.fromkeys(ablation.zero, 0.0))
+        made[name] = GraphRetriever(snapshot, encoder, name=name, config=ablation.config, weights=weights)
+    return made
 
 
 def make_systems(

@@ -31,8 +31,6 @@ _OCTAVES = (0, -1, 1, -2, 2)
 _CUTOFFS = (3, 5, 10, 20)
 _SIGNIFICANT = 0.05
 
-Queries = Sequence[LabelledQuery]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
@@ -73,7 +71,7 @@ class Tuning:
     reason: str  # why these must not be published; empty where they are better
 
 
-def read_parts(place: Path, *, seed: int = 0) -> tuple[Queries, Queries]:
+def read_parts(place: Path, *, seed: int = 0) -> tuple[list[LabelledQuery], list[LabelledQuery]]:
     """Return labelled requests of a file, or ``queries.jsonl`` of a folder: those to search on, and those to judge on.
 
     Rows with ``"split": "test"`` are held out, but for those whose gold set is searched on; without any, half of the gold sets is.
@@ -110,7 +108,9 @@ def _gold_set(query: LabelledQuery) -> tuple[str, ...]:
     return tuple(sorted(query.tools))
 
 
-def collect(retriever: GraphRetriever, snapshot: Snapshot, queries: Queries, progress: Progress) -> list[Case]:
+def collect(
+    retriever: GraphRetriever, snapshot: Snapshot, queries: Sequence[LabelledQuery], progress: Progress
+) -> list[Case]:
     """Find the candidates of every request and compute their features.
 
     :raises ModelError: when the retriever's encoder is down.

@@ -22,8 +22,6 @@ from ontology.files import config_hash
 from retrieval.engine import Engine, open_engine
 from retrieval.presets import make_presets
 from retrieval.snapshot.reader import Snapshot
-from services.jobs.build import build_snapshot
-from tests.conftest import ROOT
 from tests.harness.engines import TOOLS, HeldRequests, serving, small_engine
 
 REQUESTS = ("find an employee by name", "give him a spot award", "which jobs are open", "days of leave")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from ontology.errors import InvalidArgumentError, SnapshotCorruptError
 from ontology.tool import Tool
 from ontology.value_shape import KIND_SHAPES, ShapeUse, ValueShape
 from retrieval.engine import Engine
+from retrieval.index.adjacency import make_adjacency
 from retrieval.index.bm25 import Bm25Index, make_postings
 from retrieval.index.filters import FilterIndex, write_filters
 from retrieval.index.phrases import PhraseVectors, phrases_of
@@ -49,6 +51,21 @@ def test_bm25_of_some_tools_and_of_the_best_agrees_with_the_scores_of_all(
         may = [number for number in np.flatnonzero(scores) if allowed is None or allowed[number]]
         best = sorted(may, key=lambda number: (-scores[number], number))[:count]
         assert index.best(query, count, allowed=allowed).tolist() == sorted(best)
+
+
+@relaxed
+@given(edges=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40).map(sorted))
+def test_what_is_around_some_nodes_agrees_with_networkx(edges: list[tuple[int, int]]) -> None:
+    heads, tails = np.asarray(edges, dtype=np.int32).reshape(-1, 2).T
+    kinds, certain = np.zeros(len(edges), dtype=np.uint8), np.ones(len(edges), dtype=np.float32)
+    adjacency = make_adjacency(10, heads=heads, tails=tails, predicates=kinds, confidences=certain)
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(edges)
+    graph.add_nodes_from(range(10))
+    around = {other for node in range(0, 10, 3) for other in (node, *nx.all_neighbors(graph, node))}
+    assert set(np.flatnonzero(adjacency.with_neighbours(np.arange(10) % 3 == 0)).tolist()) == around
+    ends = [(node, other) for edge in edges for node, other in (edge, edge[::-1])]
+    touching = [sum(end == node and other < 4 for end, other in ends) for node in range(10)]
+    assert adjacency.tool_degrees(4, 10).tolist() == touching
 
 
 @relaxed

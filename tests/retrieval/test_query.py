@@ -14,7 +14,7 @@ from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.bm25 import terms
 from retrieval.index.value_shapes import ValueShapes, write_value_shapes
 from retrieval.query.context import named_tools, support_by_values, tool_names
-from retrieval.query.query import decompose
+from retrieval.query.query import clause_spans
 from retrieval.query.request import MAX_QUERY_CHARS, Request
 from retrieval.query.typed_values import SELF, find_values
 from retrieval.snapshot.reader import Snapshot
@@ -54,6 +54,11 @@ PARTS = {
     "android phone orders, thenceforth formed bold": "android phone orders | thenceforth formed bold",
 }
 """Request → its parts, with | between them."""
+
+
+def decompose(text: str) -> tuple[str, ...]:
+    """The clauses of a request."""
+    return tuple(" ".join(text[start:end] for start, end in spans) for spans in clause_spans(text))
 
 
 def test_a_request_is_cut_where_english_sets_wishes_apart(subtests: pytest.Subtests) -> None:

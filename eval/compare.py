@@ -22,6 +22,8 @@ from eval.metrics import PAPER_CUTOFFS, check, completes, interval, p_value, ran
 from eval.queries import LabelledQuery, slot_name
 from ontology.errors import InvalidArgumentError
 
+_SEED = 0  # of the draws
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedRequest:
@@ -106,19 +108,12 @@ class Comparison:
     seed: int
 
 
-def compare(
-    before: Sequence[MeasuredSet],
-    after: Sequence[MeasuredSet],
-    *,
-    cutoffs: Sequence[int] = PAPER_CUTOFFS,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> Comparison:
+def compare(before: Sequence[MeasuredSet], after: Sequence[MeasuredSet], *, resamples: int = 10_000) -> Comparison:
     """Compare two evaluations set by set, paired by name; if each has only one set, the names may differ.
 
     :raises InvalidArgumentError: when they have no set, no request, no system or no cutoff in common.
     """
-    check(resamples=resamples, seed=seed)
+    check(resamples=resamples, seed=_SEED)
     first, second = ({one.queries.name: one for one in sets} for sets in (before, after))
     pairs = [(first[name], second[name]) for name in first if name in second]
     if len(before) == len(after) == 1:
@@ -129,11 +124,11 @@ def compare(
         raise InvalidArgumentError(problem, subject=names, remedy="Compare evaluations of the same requests")
     paired = {measured.queries.name for pair in pairs for measured in pair}
     return Comparison(
-        sets=tuple(_compare(*pair, cutoffs=cutoffs, resamples=resamples, seed=seed) for pair in pairs),
+        sets=tuple(_compare(*pair, resamples) for pair in pairs),
         sets_only_before=tuple(name for name in first if name not in paired),
         sets_only_after=tuple(name for name in second if name not in paired),
         resamples=resamples,
-        seed=seed,
+        seed=_SEED,
     )
 
 
@@ -142,9 +137,7 @@ def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
     return dict(TypeAdapter(Comparison).dump_python(comparison, mode="json"))
 
 
-def _compare(
-    before: MeasuredSet, after: MeasuredSet, *, cutoffs: Sequence[int], resamples: int, seed: int
-) -> SetComparison:
+def _compare(before: MeasuredSet, after: MeasuredSet, resamples: int) -> SetComparison:
     first = {query.id: query for query in before.queries.queries}
     second = {query.id: query for query in after.queries.queries}
     both = [query_id for query_id in first if query_id in second]
@@ -152,14 +145,14 @@ def _compare(
     others = {run.system: run for run in after.runs}
     runs = [(run, others[run.system]) for run in before.runs if run.system in others]
     depths = [(run.k, of.tools) for pair in runs for run, of in zip(pair, (before, after), strict=True)]
-    reached = [k for k in cutoffs if all(depth >= min(k, tools) for depth, tools in depths)]
+    reached = [k for k in PAPER_CUTOFFS if all(depth >= min(k, tools) for depth, tools in depths)]
     for common, what in ((paired, "answerable request"), (runs, "system"), (reached, "cutoff")):
         if not common:
             problem = f"the two evaluations have no {what} in common"
             remedy = "Compare evaluations of the same requests, by systems of the same names, with the same k"
             raise InvalidArgumentError(problem, subject=before.queries.name, remedy=remedy)
     same = {query.id for query in paired}
-    draw = partial(resampled_means, resamples=resamples, seed=seed, stratum=before.queries.name)
+    draw = partial(resampled_means, resamples=resamples, seed=_SEED, stratum=before.queries.name)
     return SetComparison(
         names=(before.queries.name, after.queries.name),
         snapshots=(before.snapshot_id, after.snapshot_id),
@@ -171,7 +164,7 @@ def _compare(
         systems=tuple(_system(*pair, paired, reached, draw) for pair in runs),
         systems_only_before=tuple(run.system for run in before.runs if run.system not in others),
         systems_only_after=tuple(run.system for run in after.runs if all(run is not pair[1] for pair in runs)),
-        too_deep=tuple(k for k in cutoffs if k not in reached),
+        too_deep=tuple(k for k in PAPER_CUTOFFS if k not in reached),
     )
 
 

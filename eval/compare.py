@@ -18,9 +18,11 @@ from pydantic import PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as json_dataclass
 
 from eval.measured_set import MeasuredSet, Run
-from eval.metrics import check, complete_at, interval, p_value, ranks_of, resampled_means
+from eval.metrics import PAPER_CUTOFFS, check, completes, interval, p_value, ranks_of, resampled_means
 from eval.queries import LabelledQuery, slot_name
 from ontology.errors import InvalidArgumentError
+
+_SEED = 0  # of the draws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,64 +108,51 @@ class Comparison:
     seed: int
 
 
-def compare(
-    before: Sequence[MeasuredSet],
-    after: Sequence[MeasuredSet],
-    *,
-    cutoffs: Sequence[int] = (3, 5, 10),
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> Comparison:
+def compare(before: Sequence[MeasuredSet], after: Sequence[MeasuredSet], *, resamples: int = 10_000) -> Comparison:
     """Compare two evaluations set by set, paired by name; if each has only one set, the names may differ.
 
     :raises InvalidArgumentError: when they have no set, no request, no system or no cutoff in common.
     """
-    check(resamples=resamples, seed=seed)
+    check(resamples=resamples, seed=_SEED)
     first, second = ({one.queries.name: one for one in sets} for sets in (before, after))
     pairs = [(first[name], second[name]) for name in first if name in second]
     if len(before) == len(after) == 1:
         pairs = [(before[0], after[0])]
     if not pairs:
-        problem, remedy = (
-            "the two evaluations have no set of requests in common",
-            "Compare evaluations of the same requests",
-        )
+        problem = "the two evaluations have no set of requests in common"
         names = " and ".join(", ".join(found) or "nothing" for found in (first, second))
-        raise InvalidArgumentError(problem, subject=names, remedy=remedy)
+        raise InvalidArgumentError(problem, subject=names, remedy="Compare evaluations of the same requests")
     paired = {measured.queries.name for pair in pairs for measured in pair}
     return Comparison(
-        sets=tuple(_compare(*pair, cutoffs=cutoffs, resamples=resamples, seed=seed) for pair in pairs),
+        sets=tuple(_compare(*pair, resamples) for pair in pairs),
         sets_only_before=tuple(name for name in first if name not in paired),
         sets_only_after=tuple(name for name in second if name not in paired),
         resamples=resamples,
-        seed=seed,
+        seed=_SEED,
     )
 
 
 def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison as JSON values, with the differences."""
-    value: dict[str, Any] = TypeAdapter(Comparison).dump_python(comparison, mode="json")
-    return value
+    return dict(TypeAdapter(Comparison).dump_python(comparison, mode="json"))
 
 
-def _compare(
-    before: MeasuredSet, after: MeasuredSet, *, cutoffs: Sequence[int], resamples: int, seed: int
-) -> SetComparison:
+def _compare(before: MeasuredSet, after: MeasuredSet, resamples: int) -> SetComparison:
     first = {query.id: query for query in before.queries.queries}
     second = {query.id: query for query in after.queries.queries}
     both = [query_id for query_id in first if query_id in second]
-    paired = [first[query_id] for query_id in both if _same(first[query_id], second[query_id])]
+    paired = [first[one] for one in both if _content(first[one]) == _content(second[one])]
     others = {run.system: run for run in after.runs}
     runs = [(run, others[run.system]) for run in before.runs if run.system in others]
     depths = [(run.k, of.tools) for pair in runs for run, of in zip(pair, (before, after), strict=True)]
-    reached = [k for k in cutoffs if all(depth >= min(k, tools) for depth, tools in depths)]
+    reached = [k for k in PAPER_CUTOFFS if all(depth >= min(k, tools) for depth, tools in depths)]
     for common, what in ((paired, "answerable request"), (runs, "system"), (reached, "cutoff")):
         if not common:
             problem = f"the two evaluations have no {what} in common"
             remedy = "Compare evaluations of the same requests, by systems of the same names, with the same k"
             raise InvalidArgumentError(problem, subject=before.queries.name, remedy=remedy)
     same = {query.id for query in paired}
-    draw = partial(resampled_means, resamples=resamples, seed=seed, stratum=before.queries.name)
+    draw = partial(resampled_means, resamples=resamples, seed=_SEED, stratum=before.queries.name)
     return SetComparison(
         names=(before.queries.name, after.queries.name),
         snapshots=(before.snapshot_id, after.snapshot_id),
@@ -175,12 +164,12 @@ def _compare(
         systems=tuple(_system(*pair, paired, reached, draw) for pair in runs),
         systems_only_before=tuple(run.system for run in before.runs if run.system not in others),
         systems_only_after=tuple(run.system for run in after.runs if all(run is not pair[1] for pair in runs)),
-        too_deep=tuple(k for k in cutoffs if k not in reached),
+        too_deep=tuple(k for k in PAPER_CUTOFFS if k not in reached),
     )
 
 
-def _same(one: LabelledQuery, other: LabelledQuery) -> bool:
-    return (one.text, set(map(frozenset, one.slots))) == (other.text, set(map(frozenset, other.slots)))
+def _content(query: LabelledQuery) -> tuple[str, set[frozenset[str]]]:
+    return query.text, set(map(frozenset, query.slots))
 
 
 def _system(
@@ -192,11 +181,11 @@ def _system(
 ) -> SystemComparison:
     """``draw`` maps values [requests, cutoffs] to their means over each draw, [cutoffs, resamples]."""
     requests = [ChangedRequest(query=one, before=ranks_of(before, one), after=ranks_of(after, one)) for one in queries]
-    first_QC = _complete([one.before for one in requests], cutoffs)
-    second_QC = _complete([one.after for one in requests], cutoffs)
+    first_QC = completes([one.before for one in requests], cutoffs).astype(np.float32)
+    second_QC = completes([one.after for one in requests], cutoffs).astype(np.float32)
     draws_CB = draw(second_QC - first_QC)
-    low_C, high_C = interval(draws_CB)
-    p_C = p_value(draws_CB)
+    means_C = (each.mean(axis=0, dtype=np.float64) for each in (first_QC, second_QC))
+    columns = zip(*map(np.ndarray.tolist, (*means_C, *interval(draws_CB), p_value(draws_CB))), strict=True)
     old, new = before.config, after.config
     was, now = (sum(run.answered(query.id) is None for query in queries) for run in (before, after))
     return SystemComparison(
@@ -207,20 +196,10 @@ def _system(
         points=tuple(
             Point(
                 k=k,
-                before=float(first_QC[:, at].mean(dtype=np.float64)),
-                after=float(second_QC[:, at].mean(dtype=np.float64)),
-                low=float(low_C[at]),
-                high=float(high_C[at]),
-                p=float(p_C[at]),
+                **dict(zip(("before", "after", "low", "high", "p"), column, strict=True)),
                 gained=tuple(compress(requests, second_QC[:, at] > first_QC[:, at])),
                 lost=tuple(compress(requests, second_QC[:, at] < first_QC[:, at])),
             )
-            for at, k in enumerate(cutoffs)
+            for at, (k, column) in enumerate(zip(cutoffs, columns, strict=True))
         ),
     )
-
-
-def _complete(ranks: Sequence[Sequence[int | None]], cutoffs: Sequence[int]) -> NDArray[np.float32]:
-    """Whether each request is complete at each cutoff, float32 [requests, cutoffs] of 0 and 1."""
-    depths = [complete_at(one) for one in ranks]
-    return np.array([[depth is not None and depth <= k for k in cutoffs] for depth in depths], dtype=np.float32)

@@ -149,10 +149,7 @@ def _failure(
     nearest = [
         next((tool for tool in order if tool in slot), slot[0]) for slot in query.slots if not set(slot) & set(top)
     ]
-    missing = []
-    for tool in dict.fromkeys(nearest):
-        (rank,) = gold_ranks(tools, [tool])
-        missing.append(_missing(snapshot, tool, found, rank, again))
+    missing = [_missing(snapshot, tool, found, gold_ranks(tools, [tool])[0], again) for tool in dict.fromkeys(nearest)]
     causes = {tool.cause for tool in missing} | ({_NO_ANSWER} if error else set())
     causes |= {_TOO_MANY} if query.least_tools > k else set()
     last = top[-1] if top else ""
@@ -224,7 +221,13 @@ def _missing(
             computed = compute_features(again.context, np.array([number], dtype=np.int64), TEXT_FEATURES)
             features = {name: round(float(values[0]), 6) for name, values in computed.items()}
     others = [other for each in found if (other := snapshot.find_node(f"tool:{each}")) is not None]
-    edges = () if number is None else _edges(snapshot, number, others)
+    edges: tuple[TraversedEdge, ...] = ()
+    if number is not None:
+        graph, wanted = snapshot.adjacency, {*others} - {number}
+        at = map(int, np.concatenate((graph.out_edges(number), graph.in_edges_of(number))))
+        linking = [edge for edge in at if {graph.head(edge), graph.tail(edge)} & wanted]
+        linking.sort(key=lambda edge: (-float(graph.confidences[edge]), edge))
+        edges = tuple(traversed_edge(snapshot, edge) for edge in linking)
     holds = {
         _ABSENT: number is None,
         _NO_CANDIDATE: candidate is False,
@@ -240,11 +243,3 @@ def _missing(
         features=features,
         edges=edges,
     )
-
-
-def _edges(snapshot: Snapshot, tool: int, others: Sequence[int]) -> tuple[TraversedEdge, ...]:
-    graph, wanted = snapshot.adjacency, {*others} - {tool}
-    at = map(int, np.concatenate((graph.out_edges(tool), graph.in_edges_of(tool))))
-    found = [edge for edge in at if {graph.head(edge), graph.tail(edge)} & wanted]
-    found.sort(key=lambda edge: (-float(graph.confidences[edge]), edge))
-    return tuple(traversed_edge(snapshot, edge) for edge in found)

@@ -179,28 +179,24 @@ def _edge_precision(snapshot: Snapshot, gold_files: Sequence[Path]) -> EdgePreci
     found = {}
     for name in _DEPENDENCIES:
         of = snapshot.with_predicate(name) & (graph.heads < size) & (graph.tails < size)
-        ends = (graph.tails[of], graph.heads[of]) if name == "supplies" else (graph.heads[of], graph.tails[of])
-        found[name] = _pairs(*ends, size)
+        consumers, producers = (graph.tails, graph.heads) if name == "supplies" else (graph.heads, graph.tails)
+        found[name] = _pairs(consumers[of], producers[of], size)
     declared, _ = _known_pairs(((tool.id, each.tool) for tool in snapshot.tools for each in tool.depends_on), snapshot)
     left_out = np.intersect1d(found["depends_on"], declared)
     found["depends_on"] = np.setdiff1d(found["depends_on"], left_out)
     groups = {name: pairs for name, pairs in found.items() if name != "depends_on" or len(pairs)}
     groups["together"] = _union(found.values())
-    number = {kind: len(np.unique(np.divmod(pairs, size))) for kind, pairs in gold.items()}
-    scores = []
+    kinds, scores = {}, []
     for kind, wanted in gold.items():
+        ends = len(np.unique(np.divmod(wanted, size)))
+        kinds[kind] = GoldKind(pairs=len(wanted), ends=ends, density=len(wanted) / (ends * (ends - 1)))
         for name, pairs in groups.items():
             within = pairs[np.isin(np.divmod(pairs, size), np.divmod(wanted, size)).all(axis=0)]
             hits = int(np.isin(within, wanted).sum())
             precision, recall = Proportion(hits, len(within)), Proportion(hits, len(wanted))
             scores.append(Score(gold=kind, edges=name, precision=precision, recall=recall))
     return EdgePrecision(
-        gold={
-            kind: GoldKind(
-                pairs=len(pairs), ends=number[kind], density=len(pairs) / (number[kind] * (number[kind] - 1))
-            )
-            for kind, pairs in gold.items()
-        },
+        gold=kinds,
         unknown_gold_edges=sum(unknown for _, unknown in read.values()),
         declared_left_out=len(left_out),
         scores=tuple(scores),

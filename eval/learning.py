@@ -107,7 +107,9 @@ def learn(
     everything = make_past_requests(kept, vectors_PD, snapshot, min_reporters=min_reporters)
     result = Learning(learned=None, sessions=len(kept), reporters=everything.reporter_count, k=k)
     past = int(_PAST * len(kept))
-    deciding = _drawn(kept[past:])
+    asked = [each for each in kept[past:] if any(map(str.isalnum, each.text))]
+    drawn = np.random.default_rng(_SEED).permutation(len(asked))[:_ASKED]
+    deciding = [asked[place] for place in sorted(drawn.tolist())]
     if len(deciding) < _LEAST_ASKED:
         held_out = f"{len(deciding)} sessions with words are held out"
         return replace(result, reason=f"{held_out}, and {_LEAST_ASKED} are needed")
@@ -177,12 +179,6 @@ def encode_sessions(
         vectors_PD[rows] = encoder.encode(typed)
         progress("encode", min(start + _CHUNK, len(known)), len(known))
     return vectors_PD
-
-
-def _drawn(sessions: Sequence[Session]) -> list[Session]:
-    asked = [each for each in sessions if any(map(str.isalnum, each.text))]
-    order = np.random.default_rng(_SEED).permutation(len(asked))[:_ASKED]
-    return [asked[place] for place in sorted(order.tolist())]
 
 
 def _complete(

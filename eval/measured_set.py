@@ -93,7 +93,7 @@ _ANSWER, _RUN, _SET = TypeAdapter(Answer), TypeAdapter(Run), TypeAdapter(Measure
 
 
 def run_named(runs: Iterable[Run], system: str, subject: str) -> Run:
-    """Return the run of one system."""
+    """Return the run of one system; a NotFoundError where there is none, whose remedy lists the systems."""
     known = {run.system: run for run in runs}
     if system not in known:
         remedy = f"There are: {', '.join(known) or 'none'}"
@@ -110,11 +110,7 @@ def run_files(folder: Path, system: str) -> tuple[Path, Path]:
 
 
 def read_run(folder: Path, system: str) -> Run:
-    """Read the run of one system.
-
-    :raises NotFoundError: when there is none; the remedy lists the systems.
-    :raises DocumentError: when its files are damaged.
-    """
+    """Read the run of one system; a NotFoundError where there is none, a DocumentError where its files are damaged."""
     return run_named(read_runs(folder), system, str(folder))
 
 
@@ -174,20 +170,15 @@ def write_header(path: Path, run: Run) -> None:
     write_file(path, json.dumps(_RUN.dump_python(run, exclude={"answers"}), indent=1) + "\n")
 
 
-def write_run(folder: Path, run: Run) -> None:
-    """Write a whole run; an earlier run of the system is replaced."""
-    header, answers = run_files(folder, run.system)
-    write_file(answers, "".join(map(answer_line, run.answers.values())))
-    write_header(header, run)
-
-
 def write_measured(folder: Path, measured: MeasuredSet) -> None:
-    """Write the runs, then ``set.json``.
+    """Write the runs, which replace earlier ones of their systems, then ``set.json``.
 
     :raises StorageError: when a file cannot be written.
     """
     for run in measured.runs:
-        write_run(folder, run)
+        header, answers = run_files(folder, run.system)
+        write_file(answers, "".join(map(answer_line, run.answers.values())))
+        write_header(header, run)
     value = _SET.dump_python(measured, mode="json", by_alias=True)
     write_file(folder / SET_FILE, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,26 +48,20 @@ def reciprocal_rank(ranks: Sequence[int], gold: int, k: int) -> float:
     return 1 / ranks[0] if ranks else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """One metric."""
-
-    name: str
-    # the value of one answer in [0, 1], from the ranks (from 1, ascending) of the gold tools among its first k, the
-    # number of gold tools, and k
-    value: Callable[[Sequence[int], int, int], float]
-    by_class: bool = False  # whether reports also show it for each class of requests
-
-
 CUTOFFS = (3, 5, 10, 20, 30)
+PAPER_CUTOFFS = (3, 5, 10)
 COMPLETE = "CompleteRecall"
-METRICS = (
-    Metric(name=COMPLETE, value=complete_recall, by_class=True),
-    Metric(name="R", value=recall, by_class=True),
-    Metric(name="nDCG", value=ndcg),
-    Metric(name="AP", value=average_precision),
-    Metric(name="RR", value=reciprocal_rank),
-)
+COMPLETE_MEASURES = tuple(f"{COMPLETE}@{k}" for k in PAPER_CUTOFFS)
+# Name → the value of one answer in [0, 1], from the ranks (from 1, ascending) of the gold tools among its first k, the number of
+# gold tools, and k.
+METRICS: Mapping[str, Callable[[Sequence[int], int, int], float]] = {
+    COMPLETE: complete_recall,
+    "R": recall,
+    "nDCG": ndcg,
+    "AP": average_precision,
+    "RR": reciprocal_rank,
+}
+BY_CLASS = (COMPLETE, "R")  # what reports also show for each class of requests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +101,12 @@ def complete_at(ranks: Iterable[int | None]) -> int | None:
     return max((rank or 0 for rank in known), default=0) if None not in known else None
 
 
+def completes(ranks: Iterable[Iterable[int | None]], cutoffs: Sequence[int]) -> NDArray[np.bool_]:
+    """Whether each request is complete at each cutoff, bool [requests, cutoffs]. ``ranks``: those of its slots."""
+    depths = map(complete_at, ranks)
+    return np.array([[depth is not None and depth <= k for k in cutoffs] for depth in depths], dtype=np.bool_)
+
+
 def completed_ranks(measured: MeasuredSet) -> dict[str, dict[str, int]]:
     """System → request → the rank at which it is complete; 0 where it is not. What every figure of CompleteRecall is made from."""
     return {
@@ -130,8 +130,8 @@ def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scor
         # Of each cutoff the ranks of the gold tools, ascending, and their number: a slot that is not filled counts as one.
         found = [sorted({rank for rank in ranks if rank is not None and rank <= k}) for k in cutoffs]
         gold = [len(found[at]) + sum(rank is None or rank > k for rank in ranks) for at, k in enumerate(cutoffs)]
-        values_QM[row] = [metric.value(found[at], gold[at], k) for metric in METRICS for at, k in enumerate(cutoffs)]
-    measures = tuple(f"{metric.name}@{k}" for metric in METRICS for k in cutoffs)
+        values_QM[row] = [value(found[at], gold[at], k) for value in METRICS.values() for at, k in enumerate(cutoffs)]
+    measures = tuple(f"{metric}@{k}" for metric in METRICS for k in cutoffs)
     return Scores(measures=measures, values_QM=values_QM)
 
 

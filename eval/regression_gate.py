@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from eval.measured_set import MeasuredSet, run_named
-from eval.metrics import COMPLETE, complete_at, interval, ranks_of, resampled_means
+from eval.metrics import COMPLETE_MEASURES, PAPER_CUTOFFS, completes, interval, ranks_of, resampled_means
 from eval.summary import MEAN, Figure, Scope, Summary, of_set
 from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.files import write_file
 
-_CUTOFFS = (3, 5, 10)
-GATE_MEASURES = tuple(f"{COMPLETE}@{k}" for k in _CUTOFFS)
+GATE_MEASURES = COMPLETE_MEASURES
 _DECISIVE = GATE_MEASURES[-1]  # at the default k; its whole interval must be above 0
 _NAME = "the reference"
 _RESAMPLES = 10_000
@@ -165,8 +164,7 @@ def _comparable(measured: MeasuredSet, reference: Mapping[str, SetReference]) ->
 def _hits(measured: MeasuredSet, system: str) -> NDArray[np.bool_]:
     """Whether each request is complete, bool [requests, gate measures]."""
     run = run_named(measured.runs, system, measured.queries.name)
-    depths = (complete_at(ranks_of(run, query)) for query in measured.queries.queries)
-    return np.array([[depth is not None and depth <= k for k in _CUTOFFS] for depth in depths], dtype=np.bool_)
+    return completes((ranks_of(run, query) for query in measured.queries.queries), PAPER_CUTOFFS)
 
 
 def read_reference(path: Path) -> dict[str, SetReference]:

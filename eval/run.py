@@ -124,7 +124,8 @@ def run_system(
             return run
         answers, done = dict(run.answers), len(queries.asked) - len(left)
         progress(run.system, done, len(queries.asked))
-        client.warm_up(left[0])
+        with contextlib.suppress(Exception):  # the measured request repeats an error
+            client.send(left[0])
         run = replace(run, failure="")
         write_header(header, run)
         in_a_row = 0
@@ -153,14 +154,9 @@ def _resumed(fresh: Run, header: Path, rows: Path) -> Run:
         _log.warning("%s", error)
         old = None
     if old is not None:
-        names = {
-            "system": "system",
-            "config_hash": "configuration",
-            "snapshot_id": "snapshot",
-            "queries_sha256": "requests",
-            "k": "k",
-        }
-        differs = [told for name, told in names.items() if getattr(old, name) != getattr(fresh, name)]
+        names = {"config_hash": "configuration", "snapshot_id": "snapshot", "queries_sha256": "requests"}
+        fields = ("system", *names, "k")
+        differs = [names.get(name, name) for name in fields if getattr(old, name) != getattr(fresh, name)]
         if not differs:
             answers, damaged = read_answers(rows)
             if damaged:
@@ -184,16 +180,11 @@ class _Client:
     known: frozenset[str] | None
     asked: str
 
-    def warm_up(self, query: LabelledQuery) -> None:
-        """Send a request that does not count. An error is ignored here: the measured request repeats it."""
-        with contextlib.suppress(Exception):
-            self._send(query)
-
     def ask(self, query: LabelledQuery) -> tuple[Answer, bool]:
         """Send one request: its answer, and whether the system itself failed, not only this request."""
         started = time.perf_counter()
         try:
-            ranked = self._send(query)
+            ranked = self.send(query)
             spent_s = time.perf_counter() - started
             self._check(ranked.tools, spent_s)
         except Exception as error:  # any error of a system is a result; the other systems are still measured
@@ -210,7 +201,7 @@ class _Client:
         )
         return answer, False
 
-    def _send(self, query: LabelledQuery) -> Ranked:
+    def send(self, query: LabelledQuery) -> Ranked:
         if self.asked == WHOLE:
             return self.system.ask(query.text, k=self.k, timeout_s=self.timeout_s)
         text = "" if self.asked == NEEDS_ALONE else query.text

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 
 from eval.measured_set import MeasuredSet, Run
 from eval.metrics import (
+    BY_CLASS,
     CUTOFFS,
-    METRICS,
     AbstentionRate,
     Scores,
     abstention_rates,
@@ -33,7 +33,6 @@ from eval.queries import QuerySet
 from ontology.errors import InvalidArgumentError
 
 _FORMAT = "egotools.summary.v2"
-_BY_CLASS = {metric.name for metric in METRICS if metric.by_class}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,10 +268,6 @@ def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
     )
 
 
-_Scored: TypeAlias = tuple[QuerySet, Mapping[str, Scores]]
-"""One set with the scores of each system that ran on it; all of them have the same measures."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Group:
     """Requests, or sets of them, with the mean of every system and measure."""
@@ -288,9 +283,9 @@ class _Group:
     draws_SMB: NDArray[np.float32]  # means over each draw, float32 [systems, measures, resamples]
 
 
-def _groups(sets: Sequence[_Scored], *, resamples: int, seed: int) -> Iterator[_Group]:
+def _groups(sets: Sequence[tuple[QuerySet, Mapping[str, Scores]]], *, resamples: int, seed: int) -> Iterator[_Group]:
     """Yield each set and its classes, then the mean over all sets, for the systems that ran on all of them. Draws are
-    within a set, so the draws of the mean are stratified by set."""
+    within a set, so the draws of the mean are stratified by set. All systems have the same measures."""
     everywhere = [name for name in sets[0][1] if all(name in scores for _, scores in sets)] if sets else []
     mean: _Group | None = None
     for queries, scores in sets:
@@ -311,7 +306,7 @@ def _of_requests(
 ) -> _Group:
     """The group of one set, or of one class of it."""
     all_measures = next(iter(scores.values())).measures
-    kept = [name for name in all_measures if not request_class or metric_of(name) in _BY_CLASS]
+    kept = [name for name in all_measures if not request_class or metric_of(name) in BY_CLASS]
     columns = [all_measures.index(name) for name in kept]
     rows = [row for row, query in enumerate(queries.queries) if request_class in ("", query.request_class)]
     members = [queries.queries[row] for row in rows]

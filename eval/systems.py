@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from egotools import Client, ClientError
+from egotools import Client, ClientError, Response
 from eval.run import Ranked, System
 from inference.encoder import Encoder, Reranker
 from ontology.errors import InvalidArgumentError, NotReadyError, SnapshotError, error_from_status
@@ -76,17 +76,11 @@ ABLATIONS: Mapping[str, Ablation] = {
 
 def make_ablations(snapshot: Snapshot, encoder: Encoder) -> dict[str, Retriever]:
     """Return every ablation over one snapshot, by name."""
-    weights = weights_of(snapshot)
-    return {
-        name: GraphRetriever(
-            snapshot,
-            encoder,
-            name=name,
-            config=ablation.config,
-            weights=weights.replace(**dict.fromkeys(ablation.zero, 0.0)),
-        )
-        for name, ablation in ABLATIONS.items()
-    }
+    made: dict[str, Retriever] = {}
+    for name, ablation in ABLATIONS.items():
+        weights = weights_of(snapshot).replace(**dict.fromkeys(ablation.zero, 0.0))
+        made[name] = GraphRetriever(snapshot, encoder, name=name, config=ablation.config, weights=weights)
+    return made
 
 
 def make_systems(
@@ -155,12 +149,7 @@ class LocalSystem:
         deadline = time.monotonic() + timeout_s
         request = Request(query=query, needs=tuple(needs), k=k, explain=False, deadline=deadline)
         response = self._retriever.retrieve(request)
-        return Ranked(
-            tools=tuple(tool.id for tool in response.tools),
-            ms=response.timings_ms,
-            fallbacks=response.fallbacks,
-            abstained=response.unanswerable,
-        )
+        return _ranked(response, response.timings_ms)
 
 
 class RemoteSystem:
@@ -211,12 +200,12 @@ class RemoteSystem:
         if answer.snapshot_id != self._snapshot_id:
             raise NotReadyError(f"the server now serves snapshot {answer.snapshot_id}", subject=self._address)
         stages = {"server" if stage == "total" else stage: spent for stage, spent in answer.timings_ms.items()}
-        return Ranked(
-            tools=tuple(tool.id for tool in answer.tools),
-            ms={**stages, "total": total},
-            fallbacks=answer.fallbacks,
-            abstained=answer.unanswerable,
-        )
+        return _ranked(answer, {**stages, "total": total})
+
+
+def _ranked(answer: Response, ms: Mapping[str, float]) -> Ranked:
+    tools = tuple(tool.id for tool in answer.tools)
+    return Ranked(tools=tools, ms=ms, fallbacks=answer.fallbacks, abstained=answer.unanswerable)
 
 
 def _target(name: str) -> tuple[str, str]:

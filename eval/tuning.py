@@ -31,8 +31,6 @@ _OCTAVES = (0, -1, 1, -2, 2)
 _CUTOFFS = (3, 5, 10, 20)
 _SIGNIFICANT = 0.05
 
-Queries = Sequence[LabelledQuery]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
@@ -73,7 +71,7 @@ class Tuning:
     reason: str  # why these must not be published; empty where they are better
 
 
-def read_parts(place: Path, *, seed: int = 0) -> tuple[Queries, Queries]:
+def read_parts(place: Path, *, seed: int = 0) -> tuple[list[LabelledQuery], list[LabelledQuery]]:
     """Return labelled requests of a file, or ``queries.jsonl`` of a folder: those to search on, and those to judge on.
 
     Rows with ``"split": "test"`` are held out, but for those whose gold set is searched on; without any, half of the gold sets is.
@@ -110,7 +108,9 @@ def _gold_set(query: LabelledQuery) -> tuple[str, ...]:
     return tuple(sorted(query.tools))
 
 
-def collect(retriever: GraphRetriever, snapshot: Snapshot, queries: Queries, progress: Progress) -> list[Case]:
+def collect(
+    retriever: GraphRetriever, snapshot: Snapshot, queries: Sequence[LabelledQuery], progress: Progress
+) -> list[Case]:
     """Find the candidates of every request and compute their features.
 
     :raises ModelError: when the retriever's encoder is down.
@@ -125,14 +125,6 @@ def collect(retriever: GraphRetriever, snapshot: Snapshot, queries: Queries, pro
         cases.append(Case(matrix=feature_matrix(context), gold=gold, gold_set=_gold_set(query), complete=complete))
         progress("candidates", done, len(queries))
     return cases
-
-
-def smooth_recall(cases: Sequence[Case], weights: RankingWeights, cutoffs: Sequence[int]) -> float:
-    """Return the mean of a smooth CompleteRecall over the requests and cutoffs, in [0, 1]. A sigmoid replaces the step
-    at each cutoff: a request that is complete at 11 instead of 12 is worth more."""
-    ranks_Q = np.array([case.completed_at(weights) for case in cases], dtype=np.float64)
-    shares_KQ = ranks_Q / (np.asarray(cutoffs, dtype=np.float64)[:, None] + 0.5)
-    return float((1.0 / (1.0 + shares_KQ**4)).mean())
 
 
 def tune(
@@ -185,7 +177,11 @@ def _search(cases: Sequence[Case], cutoffs: Sequence[int], progress: Progress) -
         return RankingWeights(**{name: round(SHIPPED[name] * 2.0**at, 6) for name, at in octaves.items()})
 
     def worth() -> float:
-        gain = smooth_recall(ranked, weights(), cutoffs) * len(ranked) / len(cases) if ranked else 0.0
+        """A smooth CompleteRecall: a sigmoid replaces the step at each cutoff, as to be complete at 11 instead of 12 is worth more."""
+        chosen = weights()
+        ranks_Q = np.array([case.completed_at(chosen) for case in ranked], dtype=np.float64)
+        shares_KQ = ranks_Q / (np.asarray(cutoffs, dtype=np.float64)[:, None] + 0.5)
+        gain = float((1.0 / (1.0 + shares_KQ**4)).mean()) * len(ranked) / len(cases) if ranked else 0.0
         return gain - _COST * sum(at**2 for at in octaves.values())
 
     most = worth()

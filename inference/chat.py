@@ -148,7 +148,6 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str:
         """The name that caches and reports record."""
-        ...
 
     def complete(
         self,
@@ -168,7 +167,6 @@ class ChatModel(Protocol):
         :raises BudgetExceededError: before a call that could exceed the budget.
         :raises ModelError: when the model is unavailable or slow, or its answer is invalid.
         """
-        ...
 
 
 Script = Callable[[Sequence[Message]], str]

@@ -48,17 +48,14 @@ class Encoder(Protocol):
     @property
     def name(self) -> str:
         """The versioned name that snapshots and reports record, such as ``egotools-minilm-int8.v1``."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """The width of a row."""
-        ...
 
     @property
     def digest(self) -> str:
         """SHA-256 (hex) of the weights; empty where they are not known, as behind an endpoint."""
-        ...
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts.
@@ -68,7 +65,6 @@ class Encoder(Protocol):
         :raises ModelError: when the model is unavailable or slow, when its weights were changed, or when its answer is
             invalid.
         """
-        ...
 
 
 def has_content(text: str) -> bool:
@@ -190,7 +186,6 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """The versioned name that reports record."""
-        ...
 
     def score(self, query: str, documents: Sequence[str]) -> Floats1d:
         """Score documents.
@@ -199,4 +194,3 @@ class Reranker(Protocol):
             within one call only.
         :raises ModelError: when the model is unavailable or slow, or its answer is invalid.
         """
-        ...

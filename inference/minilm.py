@@ -32,7 +32,6 @@ class SpanEncoder(Encoder, Protocol):
             part, of length 1, or all zeros for a part without content. Never NaN.
         :raises ModelError: as ``encode`` does.
         """
-        ...
 
 
 def encode_clauses(encoder: Encoder, text: str, clauses: Sequence[str]) -> Floats2d:

@@ -260,9 +260,6 @@ class OpenAIEndpoint(ModelEndpoint):
             http_client=client,
         )
 
-    def __repr__(self) -> str:
-        return f"OpenAIEndpoint({self.name!r})"
-
     def chat(self, **request: Any) -> Any:
         """The answer to a request of ``/chat/completions``, as JSON; see :func:`answer_text` and :func:`reported_usage`.
 
@@ -341,9 +338,6 @@ class OpenAIChat:
         self._seed = seed
         self.name = self._endpoint.name
         self.budget = budget or Budget()
-
-    def __repr__(self) -> str:
-        return f"OpenAIChat({self.name!r})"
 
     def complete(
         self,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from inference.encoder import Floats1d, sendable
+from inference.minilm import MAX_CHARS_PER_TOKEN
 from inference.openai_client import ModelEndpoint
 from inference.retry import RetryPolicy
 from ontology.errors import MissingExtraError, ModelError
 
-MAX_CHARS_PER_TOKEN = 32
 _MAX_TOKENS, _PAIRS_AT_ONCE = 512, 16  # of a cross-encoder
 _DOCUMENTS_AT_ONCE, _MAX_CHARS = 32, 16_000  # of a call over HTTP
 
@@ -103,9 +103,6 @@ class HttpReranker:
         self._is_tei = False
         # The address without credentials.
         self.name = f"http:{model}@{self._endpoint.address}" if model else f"http:{self._endpoint.address}"
-
-    def __repr__(self) -> str:
-        return f"HttpReranker({self.name!r})"
 
     def score(self, query: str, documents: Sequence[str]) -> Floats1d:
         """Score documents; see :class:`inference.encoder.Reranker`."""

@@ -11,20 +11,10 @@ from typing import Any
 from eval.compare import ChangedRequest, Comparison, SystemComparison
 from eval.failures import CAUSES, Failure, failed_requests
 from eval.measured_set import MeasuredSet
-from eval.metrics import METRICS, abstains, complete_at, cutoff_of, gold_ranks, ranks_of
+from eval.metrics import COMPLETE_MEASURES, METRICS, abstains, complete_at, cutoff_of, gold_ranks, ranks_of
 from eval.queries import QuerySet, row_tools, slot_name
 from eval.report.markdown import NOTHING, Markdown, counted, markdown_to_html, render, table
-from eval.report.tables import (
-    PAPER_CUTOFFS,
-    abstention_table,
-    by_class,
-    by_set,
-    complete_measures,
-    difference_table,
-    figures_table,
-    latency_table,
-    systems_table,
-)
+from eval.report.tables import abstention_table, difference_table, figures_table, latency_table, systems_table
 from eval.run import ASKED, WHOLE, asked_name
 from eval.summary import MEAN, Scope, Summary, of_set, summary_to_json
 from ontology.files import write_file, write_rows
@@ -86,7 +76,7 @@ def _ways(summary: Summary) -> list[str]:
 
 def _measures(summary: Summary, scope: Scope) -> list[Markdown]:
     """A table for each metric, with intervals."""
-    measures = {each.name: [f"{each.name}@{cutoff}" for cutoff in _cutoffs(summary)] for each in METRICS}
+    measures = {each: [f"{each}@{cutoff}" for cutoff in _cutoffs(summary)] for each in METRICS}
     return [figures_table(summary, {name: scope}, of_name, intervals=True) for name, of_name in measures.items()]
 
 
@@ -96,9 +86,10 @@ _EMPTY: dict[str, Any] = dict.fromkeys(_PARTS)
 
 def _means(summary: Summary) -> dict[str, Any]:
     """Means over the sets, each set counting the same, and every set beside the others."""
+    by_set: dict[str, Scope] = {**{name: of_set(name) for name in summary.sets}, "macro-average": MEAN}
     return _EMPTY | {
         "name": "All sets",
-        "groups": [figures_table(summary, by_set(summary), [measure]) for measure in complete_measures(PAPER_CUTOFFS)],
+        "groups": [figures_table(summary, by_set, [measure]) for measure in COMPLETE_MEASURES],
         "differences": difference_table(summary, MEAN),
         "measures": _measures(summary, MEAN),
     }
@@ -118,9 +109,9 @@ def _of_set(summary: Summary, measured: MeasuredSet) -> dict[str, Any]:
     }
     if not queries.queries:
         return part
-    classes = by_class(summary, name)
+    classes: dict[str, Scope] = {each: ("class", name, each) for each in sorted(summary.sets[name].classes)}
     return part | {
-        "groups": [figures_table(summary, classes, complete_measures(PAPER_CUTOFFS))],
+        "groups": [figures_table(summary, {**classes, "micro-average": of_set(name)}, COMPLETE_MEASURES)],
         "differences": difference_table(summary, of_set(name)),
         "measures": _measures(summary, of_set(name)),
     }

@@ -8,30 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eval.measured_set import MeasuredSet
-from eval.metrics import ANSWERABLE, COMPLETE, UNANSWERABLE, cutoff_of, metric_of
+from eval.metrics import ANSWERABLE, COMPLETE, COMPLETE_MEASURES, UNANSWERABLE, cutoff_of, metric_of
 from eval.report.markdown import NOTHING, Markdown, bold, difference, milliseconds, percent, table
-from eval.summary import MEAN, Scope, Summary, SystemFacts, of_set
+from eval.summary import Scope, Summary, SystemFacts, of_set
 
-PAPER_CUTOFFS = (3, 5, 10)
 # Stages in the order in which a request passes them; others follow by name, the total comes last.
 _STAGES = ("encode", "entry", "ego", "rank", "explain")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-
-
-def complete_measures(cutoffs: Sequence[int]) -> list[str]:
-    """CompleteRecall at these cutoffs."""
-    return [f"{COMPLETE}@{cutoff}" for cutoff in cutoffs]
-
-
-def by_class(summary: Summary, set_name: str) -> dict[str, Scope]:
-    """Heading → the classes of a set, then all of its requests."""
-    classes = sorted(summary.sets[set_name].classes)
-    return {**{each: ("class", set_name, each) for each in classes}, "micro-average": of_set(set_name)}
-
-
-def by_set(summary: Summary) -> dict[str, Scope]:
-    """Heading → the sets, then their mean, each counting the same."""
-    return {**{name: of_set(name) for name in summary.sets}, "macro-average": MEAN}
 
 
 def figures_table(
@@ -76,13 +59,12 @@ def figures_table(
 
 def difference_table(summary: Summary, scope: Scope) -> Markdown:
     """Differences to the baseline in points of CompleteRecall."""
-    measures = complete_measures(PAPER_CUTOFFS)
     rows: list[list[object]] = []
     for system in summary.systems:
         if system == summary.baseline:
             continue
         cells = []
-        for measure in measures:
+        for measure in COMPLETE_MEASURES:
             figure = summary.figure(scope, system, measure)
             if figure is None or figure.difference is None:
                 cells.append(NOTHING)
@@ -90,7 +72,7 @@ def difference_table(summary: Summary, scope: Scope) -> Markdown:
                 ends = figure.difference_low or 0.0, figure.difference_high or 0.0
                 cells.append(difference(figure.difference, *ends, figure.p or 0.0))
         rows.append([system, *cells])
-    return table(["system", *measures], rows)
+    return table(["system", *COMPLETE_MEASURES], rows)
 
 
 def abstention_table(summary: Summary, set_name: str) -> Markdown:
@@ -100,7 +82,7 @@ def abstention_table(summary: Summary, set_name: str) -> Markdown:
     groups = {(rate.scope, rate.kind): f"{names.get(rate.scope, rate.kind)} ({rate.requests:,})" for rate in rates}
     found = {(rate.system, rate.scope, rate.kind): rate for rate in rates}
     measured = {figure.measure for figure in summary.figures if figure.set_name == set_name}
-    complete = [measure for measure in complete_measures(PAPER_CUTOFFS) if measure in measured][-1:]
+    complete = [measure for measure in COMPLETE_MEASURES if measure in measured][-1:]
     rows: list[list[object]] = []
     for system in summary.systems:
         known = [found.get((system, *group)) for group in groups]

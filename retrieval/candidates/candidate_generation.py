@@ -15,14 +15,13 @@ from retrieval.query.query import Clause
 SEMANTIC_ENTRIES = 10  # paper: the top-10 most similar nodes
 
 
-def semantic_entries(
-    context: QueryContext, *, k: int = SEMANTIC_ENTRIES, tools: Nearest | None = None
-) -> list[EntryNode]:
-    """Return the ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no
-    vector. ``tools``: the nearest tools, ``k`` or more, where they are known."""
-    if context.query.vector_D is None:
+def semantic_entries(context: QueryContext, *, tools: Nearest | None = None) -> list[EntryNode]:
+    """Return the ten allowed nodes of any type nearest to the request, best first; none where the query has no
+    vector. ``tools``: the nearest tools, ten or more, where they are known."""
+    query_D, allowed = context.query.vector_D, context.allowed
+    if query_D is None:
         return []
-    nodes, scores = context.snapshot.vectors.nearest(context.query.vector_D, k, allowed=context.allowed, tools=tools)
+    nodes, scores = context.snapshot.vectors.nearest(query_D, SEMANTIC_ENTRIES, allowed=allowed, tools=tools)
     return [EntryNode(int(node), "semantic", "", float(score)) for node, score in zip(nodes, scores, strict=True)]
 
 

@@ -34,14 +34,9 @@ _NEXT_WORDS = re.compile(r"([^\W\d_]{1,40}(?:['’][^\W\d_]{1,3})?)(?:\s+([^\W_]
 _NOT_AFTER_VERB = frozenset("and or of is are was were".split())
 
 
-def decompose(text: str, values: Sequence[TypedValue] = ()) -> tuple[str, ...]:
-    """The clauses of a request, in its order; the request itself where it has only one. A part with fewer than three
-    index terms is joined to the part before it, the first one to the next."""
-    return tuple(" ".join(text[start:end] for start, end in spans) for spans in clause_spans(text, values))
-
-
 def clause_spans(text: str, values: Sequence[TypedValue] = ()) -> list[Spans]:
-    """The places of the clauses of a request: the parts that each is joined of; all of the text where it has only one.
+    """The places of the clauses of a request: the parts that each is joined of; all of the text where it has only one. A part with
+    fewer than three index terms is joined to the part before it, the first one to the next.
     ``values``: the typed values of the request in order; inside them it is not split."""
     found: list[Spans] = []
     counts: list[int] = []

@@ -201,15 +201,12 @@ class PromotingReranker:
     """Adds to the scores of the best candidates the model's z-score for them where it is above 0; no score falls.
 
     :param depth: how many of the best candidates are scored.
-    :param weight: standard deviations of the scores of these candidates that are added for one of the model's; ``need_weight`` for a need.
+    :param weight: standard deviations of the scores of these candidates that are added for one of the model's; 1.5 for a need.
     """
 
-    def __init__(
-        self, reranker: Reranker, *, depth: int = 10, weight: float = 1.0, need_weight: float = NEED_WEIGHT
-    ) -> None:
+    def __init__(self, reranker: Reranker, *, depth: int = 10, weight: float = 1.0) -> None:
         self._reranker = reranker
-        self._depth = depth
-        self._weight, self._need_weight = weight, need_weight
+        self._depth, self._weight = depth, weight
 
     def rerank(self, context: QueryContext, ranking: Ranking) -> Ranking:
         """The ranking of a whole request after reranking; that of several clauses is left as it is.
@@ -220,7 +217,7 @@ class PromotingReranker:
 
     def rerank_need(self, part: QueryContext, ranking: Ranking) -> Ranking:
         """The ranking of a need after reranking; otherwise as :meth:`rerank`."""
-        return self._promoted(part, ranking, self._need_weight)
+        return self._promoted(part, ranking, NEED_WEIGHT)
 
     def _promoted(self, context: QueryContext, ranking: Ranking, weight: float) -> Ranking:
         best = ranking.best(self._depth)

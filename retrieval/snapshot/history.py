@@ -43,13 +43,12 @@ def history(store: Path) -> tuple[Publication, ...]:
         return tuple(confirmed_log(store, current))
 
 
-def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publication:
+def rollback(store: Path, snapshot_id: str = "") -> Publication:
     """Publish an earlier snapshot again, without a build; every file of it is checked first.
 
     Going back twice goes back two publications, never forward again.
 
     :param snapshot_id: any snapshot of the store; empty for that of :func:`rollback_target`.
-    :param actor: who does it, for the history; ``user@host`` of this process where empty.
     :raises NotFoundError: when there is no earlier snapshot, or none of this id.
     :raises SnapshotError: when it is damaged, or published already; nothing is changed then.
     :raises StorageError: when a write fails; nothing is changed then.
@@ -58,7 +57,7 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
     if target not in _ids(store):
         remedy = f"List them with: {_list_command(store)}"
         raise NotFoundError("the store has no such snapshot", subject=target, remedy=remedy)
-    publication = publish_again(store, target, action="rollback", actor=actor)
+    publication = publish_again(store, target, action="rollback")
     if publication is None:
         raise SnapshotError("this snapshot is published already", subject=target, remedy="Name another one")
     return publication

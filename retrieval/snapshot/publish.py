@@ -98,7 +98,7 @@ def unless_served(folder: Path) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def publishing(store: Path, *, wait_s: float = _LOCK_TIMEOUT_S) -> Iterator[None]:
+def publishing(store: Path) -> Iterator[None]:
     """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends."""
     path = store / _LOCK
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
@@ -106,7 +106,7 @@ def publishing(store: Path, *, wait_s: float = _LOCK_TIMEOUT_S) -> Iterator[None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             remedy = "Remove it and publish again"
             raise StorageError("the lock of the store is no file", subject=str(path), remedy=remedy)
-        lock_within(descriptor, wait_s, path, remedy="Wait for it or end it, and publish again")
+        lock_within(descriptor, _LOCK_TIMEOUT_S, path, remedy="Wait for it or end it, and publish again")
         yield
     finally:
         os.close(descriptor)

@@ -9,7 +9,6 @@ import pytest
 
 from datagen.catalogue import ProfiledCatalogue
 from datagen.long_tasks import make_long_tasks
-from datagen.models import LimitedChat
 from datagen.report import write_result
 from datagen.requests import CLASSES
 from datagen.run import MAX_COSINE, NearDuplicates, RunResult, Steps, make_requests
@@ -77,23 +76,6 @@ def test_what_does_not_read_back_is_rejected_with_the_reason(shipped: ProfiledCa
     assert {request.request_class for request in found.requests} <= {"single-intent", "ir-multi-intent"}
     rejected = [one for one in found.rejected if one.stage == "validate"]
     assert rejected and all("a reader does not call" in one.reason and one.text for one in rejected)
-
-
-def test_a_run_that_stops_keeps_what_it_has_and_goes_on_from_the_cache(
-    shipped: ProfiledCatalogue, run: RunResult, tmp_path: Path
-) -> None:
-    with ResultCache(tmp_path / "cache.sqlite") as cache:
-        limited = LimitedChat.sharing(20, model=ScriptedChat(Author()))["model"]
-        stopped = made(shipped, by_model(shipped, limited, cache))
-        assert isinstance(stopped.stopped, BudgetExceededError)
-        assert 0 < len(stopped.requests) < len(run.requests)
-        author = ScriptedChat(Author())
-        # Who reads back knows only texts that it wrote: the author writes all of them again, unasked.
-        made(shipped, by_model(shipped, author))
-        before = len(author.calls)
-        again = made(shipped, by_model(shipped, author, cache))
-        assert len(author.calls) - before < before, "what was answered is not asked again"
-    assert again == run
 
 
 def test_writers_give_the_same_bytes_under_any_hash_seed() -> None:

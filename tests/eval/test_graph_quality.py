@@ -1,21 +1,20 @@
 """Planted graphs whose every figure was counted by hand."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from eval.graph_quality import EdgePrecision, GoldKind, GraphQuality, Relation, graph_quality
 from eval.queries import QuerySet
-from inference import HashingEncoder
 from ingest.graph import build_graph
 from ingest.linking.edges import DerivedEdge
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
 from ontology.errors import DocumentError
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.writer import SnapshotContent
 from tests.eval.planted import query_set, written
-from tests.retrieval.conftest import published
+from tests.retrieval.conftest import content_of, published
 
 KEY = Parameter(name="supplier_id", type="key")
 TOOLS = (
@@ -64,7 +63,6 @@ def _snapshot(
     triples: Sequence[tuple[str, str, str, str]] = (),
     derived: Sequence[tuple[str, str, str, float]] = (),
 ) -> Snapshot:
-    ontology = load_ontology()
     read = [
         Triple(
             head=tool, head_type="tool", predicate=predicate, tail=name, tail_type=type_, confidence=1.0,
@@ -79,16 +77,8 @@ def _snapshot(
         )
         for source, predicate, target, confidence in derived
     ]  # fmt: skip
-    content = SnapshotContent(
-        tools=tools,
-        graph=build_graph(tools, read, derived=edges),
-        ontology=ontology,
-        encoder=HashingEncoder(),
-        extractor="rules.v1",
-        abbreviations={},
-        created_by="test",
-    )
-    return open_snapshot(published(store, content))
+    graph = build_graph(tools, read, derived=edges)
+    return open_snapshot(published(store, replace(content_of(tools, load_ontology()), graph=graph)))
 
 
 def _requests(gold: Sequence[Sequence[str]]) -> QuerySet:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.measured_set import Answer, MeasuredSet, Run
+from eval.measured_set import MeasuredSet, Run
 from eval.queries import QuerySet
 from eval.summary import Figure, Summary, summarise, summary_to_json
 from ontology.errors import InvalidArgumentError
@@ -42,24 +42,6 @@ def _third(number: int) -> bool:
 
 def _all(number: int) -> bool:
     return True
-
-
-def test_a_planted_system_has_its_score_everywhere() -> None:
-    """It answers every third of 90 requests; among the even ones that is every third again, 15 of 45."""
-    queries = _set()
-    runs = _answering(queries, _third, "third"), _answering(queries, _all, "all")
-    summary = summarise([_measured(queries, *runs)], baseline="third", resamples=500)
-    assert summary.systems == ("third", "all")
-    for figure in summary.figures:
-        if figure.system == "all":
-            assert (figure.value, figure.low, figure.high) == (1, 1, 1)
-        elif figure.measure.startswith(("CompleteRecall", "R@", "nDCG", "RR")):  # 1 or 0 for such answers
-            assert figure.value == 0.333333
-            assert figure.low < figure.value < figure.high
-    assert _figure(summary, "set", "third", "CompleteRecall@3", "one").queries == 90
-    assert _figure(summary, "class", "third", "CompleteRecall@3", "even", "one").queries == 45
-    assert _figure(summary, "macro", "third", "nDCG@30").queries == 90
-    assert summary.sets["one"].classes == {"even": 45, "odd": 45}
 
 
 def test_differences_to_the_baseline_are_paired() -> None:
@@ -102,23 +84,6 @@ def test_the_mean_is_over_sets() -> None:
     assert _figure(summary, "macro", "a", "CompleteRecall@1").too_large == 1
     assert [figure.scope for figure in summary.figures][-1] == "macro"
     assert list(summary.sets) == ["small", "large"]
-
-
-def test_facts_say_what_was_answered_and_what_it_took() -> None:
-    queries = _set("one", 6)
-    answers = {
-        "q0": Answer(query_id="q0", tools=("a-0", "b-0"), ms={"total": 1.0, "embed": 0.5}),
-        "q1": Answer(query_id="q1", tools=("a-1", "b-1"), ms={"total": 3.0}, fallbacks=("no semantic matching",)),
-        "q2": Answer(query_id="q2", tools=(), ms={"total": 900.0}, error="timed out", fallbacks=("late",)),
-        "q3": Answer(query_id="q3", tools=(), ms={"total": 2.0}),
-    }
-    run = run_of(queries, answers, failure="killed")
-    summary = summarise([_measured(queries, run)], baseline="a", resamples=20)
-    (facts,) = summary.facts
-    assert (facts.answered, facts.unanswered, facts.fallbacks, facts.failure) == (3, 3, 1, "killed")
-    # Of 1, 2, 3: the median is 2; 95 % of the way along them lies at 1 + 0.95 * 2.
-    assert facts.stages_ms == {"total": (2.0, 2.9), "embed": (0.5, 0.5)}
-    assert _figure(summary, "set", "a", "CompleteRecall@3", "one").value == 0.333333  # 2 of 6, not 2 of 3
 
 
 def _refused(sets: Sequence[MeasuredSet], **changed: Any) -> InvalidArgumentError:

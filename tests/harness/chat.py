@@ -18,28 +18,12 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """One HTTP answer. ``text`` is the assistant's message; ``raw`` replaces the whole body."""
+    """One HTTP answer. ``text`` is the assistant's message."""
 
     text: str = ""
     status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    raw: str = ""
-    delay_s: float = 0.0
-    finish: str = "stop"
     prompt_tokens: int = 100
     completion_tokens: int = 50
-
-    def body(self) -> bytes:
-        if self.raw or self.status != 200:
-            return (self.raw or json.dumps({"error": {"message": f"status {self.status}"}})).encode()
-        made = _chat(self.text, "c1")
-        made["choices"][0]["finish_reason"] = self.finish
-        made["usage"] = {
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "total_tokens": self.prompt_tokens + self.completion_tokens,
-        }
-        return json.dumps(made).encode()
 
 
 @dataclass
@@ -49,10 +33,7 @@ class ChatServer:
     script: Callable[[Body, int], Reply]
     base_url: str = ""
     requests: list[Body] = field(default_factory=list)
-    most_at_once: int = 0
-    _now: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    stopping: threading.Event = field(default_factory=threading.Event)
 
     @property
     def hits(self) -> int:
@@ -63,15 +44,12 @@ class ChatServer:
         with self._lock:
             self.requests.append(request)
             number = len(self.requests)
-            self._now += 1
-            self.most_at_once = max(self.most_at_once, self._now)
-        try:
-            reply = self.script(request, number)
-            self.stopping.wait(reply.delay_s)
-        finally:
-            with self._lock:
-                self._now -= 1
-        return http_server.Reply(status=reply.status, body=reply.body(), headers=reply.headers)
+        reply = self.script(request, number)
+        if reply.status != 200:
+            return http_server.as_json({"error": {"message": f"status {reply.status}"}}, status=reply.status)
+        read, written = reply.prompt_tokens, reply.completion_tokens
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        return http_server.as_json({**_chat(reply.text, "c1"), "usage": usage})
 
 
 def step_of(request: Body) -> str:
@@ -100,7 +78,6 @@ def chat_server(script: Callable[[Body, int], Reply]) -> Iterator[ChatServer]:
     with Loopback(chat.answer) as server:
         chat.base_url = f"{server.url}/v1"
         yield chat
-        chat.stopping.set()
 
 
 Turn = str | tuple[str, dict[str, Any]]
@@ -144,15 +121,8 @@ def _chat(turn: Turn, id_: str) -> dict[str, Any]:
         function = {"name": turn[0], "arguments": json.dumps(turn[1])}
         message["tool_calls"] = [{"id": id_, "type": "function", "function": function}]
     choice = {"index": 0, "message": message, "finish_reason": "stop" if isinstance(turn, str) else "tool_calls"}
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    return {
-        "id": id_,
-        "object": "chat.completion",
-        "created": 1,
-        "model": "scripted",
-        "choices": [choice],
-        "usage": usage,
-    }
+    said = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}
+    return {"id": id_, "object": "chat.completion", "created": 1, "model": "scripted", **said}
 
 
 def _responses(turn: Turn, id_: str) -> dict[str, Any]:

@@ -62,9 +62,6 @@ TOOLS = (
 )
 
 
-def _hook(request: Request) -> None: ...
-
-
 class HookedEngine(Engine):
     """An engine of a store of this process.
 
@@ -73,7 +70,7 @@ class HookedEngine(Engine):
     """
 
     def __init__(
-        self, snapshot: Path, *, hook: Callable[[Request], None] = _hook, reranker: Reranker | None = None
+        self, snapshot: Path, *, hook: Callable[[Request], object] = str, reranker: Reranker | None = None
     ) -> None:
         super().__init__(open_snapshot(snapshot), HashingEncoder(), reranker)
         self.hook, self.asked, self.answered, self.running = hook, list[str](), list[str](), 0

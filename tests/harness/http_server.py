@@ -39,7 +39,6 @@ class Reply:
 
     :param dribble_s: pause before each byte of the body.
     :param hang: the answer is held until the server stops.
-    :param tear: more bytes are promised than sent.
     :param endless: the body is sent again and again, each time after so many seconds, until the client leaves.
     :param raw: sent instead of status and headers.
     """
@@ -50,7 +49,6 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     dribble_s: float = 0.0
     hang: bool = False
-    tear: bool = False
     endless: float | None = None
     raw: bytes | None = None
 
@@ -142,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(reply.status)
         self.send_header("Content-Type", reply.media_type)
         if reply.endless is None:
-            self.send_header("Content-Length", str(len(reply.body) + (100 if reply.tear else 0)))
+            self.send_header("Content-Length", str(len(reply.body)))
         for name, value in reply.headers.items():
             self.send_header(name, value)
         self.end_headers()

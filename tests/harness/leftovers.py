@@ -11,7 +11,7 @@ from pathlib import Path
 
 _MARK = "TESTS_OF_PROCESS"
 _ENDING_S = 20.0
-_OF_PYTHON = b"from multiprocessing."  # its trackers and servers of forks end with this process
+_OF_PYTHON = "from multiprocessing."  # its trackers and servers of forks end with this process
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def marked_children() -> Iterator[list[str]]:
     finally:
         del os.environ[_MARK]
         end = time.monotonic() + _ENDING_S
-        while (found := _marked(mark.encode())) and time.monotonic() < end:  # some are ending now
+        while (found := dict(_marked(mark))) and time.monotonic() < end:  # some are ending now
             time.sleep(0.1)
         left += found.values()
         for pid in found:
@@ -35,12 +35,21 @@ def marked_children() -> Iterator[list[str]]:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _marked(mark: bytes) -> dict[int, str]:
-    found = {}
+def _marked(mark: str) -> Iterator[tuple[int, str]]:
+    for pid in processes_with(f"{mark} ", "environ"):
+        with suppress(OSError):
+            command = _words(pid, "cmdline")
+            if command and _OF_PYTHON not in command and pid != os.getpid():
+                yield pid, command[:200]
+
+
+def processes_with(word: str, where: str = "cmdline") -> Iterator[int]:
+    """The ids of the processes whose command line, or environment, has this word; in it each part ends with a blank."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if mark in (folder / "environ").read_bytes().split(b"\0") and folder.name != str(os.getpid()):
-                command = (folder / "cmdline").read_bytes()
-                if command and _OF_PYTHON not in command:
-                    found[int(folder.name)] = command.replace(b"\0", b" ").decode(errors="replace")[:200]
-    return found
+            if word in _words(int(folder.name), where):
+                yield int(folder.name)
+
+
+def _words(pid: int, where: str) -> str:
+    return Path(f"/proc/{pid}/{where}").read_bytes().replace(b"\0", b" ").decode(errors="replace")

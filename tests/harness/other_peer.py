@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-_READ_BYTES = 65_536
-
 
 @asynccontextmanager
 async def other_peer(address: str, source: str = "127.0.0.2") -> AsyncIterator[str]:
@@ -28,7 +26,7 @@ async def other_peer(address: str, source: str = "127.0.0.2") -> AsyncIterator[s
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
-        while data := await reader.read(_READ_BYTES):
+        while data := await reader.read(65_536):
             writer.write(data)
             await writer.drain()
     finally:

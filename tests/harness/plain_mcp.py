@@ -16,34 +16,20 @@ def serve(name: str, list_tools: Answer, call: Answer) -> None:
     :param list_tools: the result of ``tools/list``, by its parameters.
     :param call: that of ``tools/call``.
     """
-
-    def initialize(params: dict[str, Any]) -> dict[str, Any]:
-        server = {"name": name, "version": "1"}
-        return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": server}
-
-    methods: dict[str, Answer] = {
-        "initialize": initialize,
-        "ping": lambda _: {},
-        "tools/list": list_tools,
-        "tools/call": call,
-    }
-    _answer(methods)
+    _answer(name, {"tools": {}}, {"ping": lambda _: {}, "tools/list": list_tools, "tools/call": call})
 
 
 def serve_resources_only() -> None:
     """Answer as a server without tools, until the input ends."""
-    _answer(
-        {
-            "initialize": lambda params: {
-                "protocolVersion": params["protocolVersion"],
-                "capabilities": {"resources": {}},
-                "serverInfo": {"name": "texts", "version": "1"},
-            }
-        }
-    )
+    _answer("texts", {"resources": {}}, {})
 
 
-def _answer(methods: Mapping[str, Answer]) -> None:
+def _answer(name: str, capabilities: Mapping[str, Any], others: Mapping[str, Answer]) -> None:
+    said = {"capabilities": capabilities, "serverInfo": {"name": name, "version": "1"}}
+    methods: dict[str, Answer] = {
+        "initialize": lambda params: {"protocolVersion": params["protocolVersion"], **said},
+        **others,
+    }
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message or "method" not in message:

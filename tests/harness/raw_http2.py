@@ -10,8 +10,7 @@ from contextlib import asynccontextmanager
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _HEADERS, _DATA, _RESET, _SETTINGS = 1, 0, 3, 4
 _END_STREAM, _END_HEADERS, _ACK = 1, 4, 1
-_INITIAL_WINDOW = 4
-_CANCEL = 8
+_INITIAL_WINDOW, _CANCEL = 4, 8
 
 
 def _frame(kind: int, flags: int, stream: int, body: bytes = b"") -> bytes:

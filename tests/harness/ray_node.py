@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from services.cluster.ray_cluster import RECONNECT
+from tests.harness.leftovers import processes_with
 
 _GCS_PORT = 26_379
 _STORE_BYTES = 78 * 2**20  # the least that Ray takes
@@ -65,15 +66,6 @@ def ray_node(address: str, *, processors: int) -> Iterator[RayNode]:
         yield RayNode({**environ, "RAY_ADDRESS": f"{address}:{_GCS_PORT}"})
 
 
-def _processes_of(word: str, where: str = "cmdline") -> Iterator[int]:
-    """The ids of the processes whose command line, or environment, has this word."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            line = (folder / where).read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            if word in line:
-                yield int(folder.name)
-
-
 def _end(folder: str, head: str) -> None:
     """Kill what a node in the folder started.
 
@@ -81,7 +73,11 @@ def _end(folder: str, head: str) -> None:
     """
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        left = {*_processes_of(folder), *_processes_of(head), *_processes_of(f"{_FOLDER}={folder} ", where="environ")}
+        left = {
+            *processes_with(folder),
+            *processes_with(head),
+            *processes_with(f"{_FOLDER}={folder} ", where="environ"),
+        }
         if not left:
             return
         for pid in left:

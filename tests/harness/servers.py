@@ -7,7 +7,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -57,29 +57,25 @@ def listening_program(command: Sequence[str], environ: Mapping[str, str] | None 
             program.wait(timeout=LIMIT_S)
 
 
-class _LoopThread:
-    """An event loop in a thread."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, name="servers of tests", daemon=True)
-        self.thread.start()
-
-
-_loop_of_servers = cache(_LoopThread)
+@cache
+def _loop_of_servers() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="servers of tests", daemon=True)
+    thread.start()
+    return loop, thread
 
 
 def _on_loop(work: Coroutine[Any, Any, _T]) -> _T:
-    return asyncio.run_coroutine_threadsafe(work, _loop_of_servers().loop).result()
+    return asyncio.run_coroutine_threadsafe(work, _loop_of_servers()[0]).result()
 
 
 def end_loop() -> None:
     """End the loop of the servers of this process, at the end of its tests."""
     if _loop_of_servers.cache_info().currsize:
-        kept = _loop_of_servers()
-        kept.loop.call_soon_threadsafe(kept.loop.stop)
-        kept.thread.join()
-        kept.loop.close()
+        loop, thread = _loop_of_servers()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 @contextmanager
@@ -89,25 +85,18 @@ def running_server(store: Path | Mapping[str, Path], **environ: str) -> Iterator
     :param store: or tenant → store.
     :param environ: settings, by the names of their environment variables.
     """
-    server = _on_loop(_started(store, environ))
+    entries = {"": store} if isinstance(store, Path) else store
+    stores = catalog_stores({tenant: CatalogEntry(store=path) for tenant, path in entries.items()})
+
+    async def made() -> AbstractAsyncContextManager[Server]:
+        return loaded(Server(ServerSettings.from_env(environ, port=0), stores))
+
+    running = _on_loop(made())
+    server = _on_loop(running.__aenter__())
     try:
         yield server
     finally:
-        _on_loop(server.stop(0))
-
-
-async def _started(store: Path | Mapping[str, Path], environ: Mapping[str, str]) -> Server:
-    entries = {"": store} if isinstance(store, Path) else store
-    settings = ServerSettings.from_env(environ, port=0)
-    stores = catalog_stores({tenant: CatalogEntry(store=path) for tenant, path in entries.items()})
-    server = Server(settings, stores)
-    await server.start()
-    try:
-        await server.load_stores()
-    except BaseException:
-        await server.stop(0)
-        raise
-    return server
+        _on_loop(running.__aexit__(None, None, None))
 
 
 @asynccontextmanager
@@ -121,24 +110,18 @@ async def loaded(server: Server) -> AsyncIterator[Server]:
         await server.stop(0)
 
 
-@asynccontextmanager
-async def serving(store: Path) -> AsyncIterator[Server]:
+def _serving(store: Path) -> AbstractAsyncContextManager[Server]:
     """A server of what a store publishes, on the loop of the test."""
     from retrieval.engine import open_engine
+    from tests.harness.engines import serving
 
-    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
-    await server.start()
-    try:
-        await server.load(lambda: open_engine(store))
-        yield server
-    finally:
-        await server.stop(grace_s=1.0)
+    return serving(open_engine(store), ServerSettings(port=0, workers=2, drain_s=0.0))
 
 
 @asynccontextmanager
 async def client_of(store: Path) -> AsyncIterator[AsyncClient]:
-    """As :func:`serving`, and a client of it."""
-    async with serving(store) as server, AsyncClient(server.address) as client:
+    """A client of a server of what a store publishes, on the loop of the test."""
+    async with _serving(store) as server, AsyncClient(server.address) as client:
         yield client
 
 
@@ -153,7 +136,7 @@ async def all_doors(store: Path) -> AsyncIterator[tuple[Server, Any, Any, Any]]:
     from services.rest.rest_server import RestSettings, serve_rest
 
     async with (
-        serving(store) as server,
+        _serving(store) as server,
         AsyncClient(server.address) as client,
         grpc.aio.insecure_channel(server.address) as channel,
         serve_rest(server.address, RestSettings(port=0)) as url,

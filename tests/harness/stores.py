@@ -7,8 +7,7 @@ import hashlib
 import os
 import pickle
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -30,19 +29,13 @@ def once(shared: Path, name: str, make: Callable[[Path], object]) -> Path:
     """
     path = shared / hashlib.sha256(name.encode()).hexdigest()[:16]
     shared.mkdir(parents=True, exist_ok=True)
-    with _locked(path.with_suffix(".lock")):
+    with path.with_suffix(".lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             making = path.with_suffix(f".{os.getpid()}")
             make(making)
             making.rename(path)
     return path
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def built_store(shared: Path, copy: Path, address: str, encoder: str) -> Path:

@@ -1,6 +1,5 @@
 """Servers and tiny models for the tests of the model seams."""
 
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from inference import RetryPolicy
 from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.servers import free_port
 
 Serve = Callable[[Callable[[Arrived], Reply]], Loopback]
 
@@ -40,14 +40,7 @@ def swift() -> RetryPolicy:
 @pytest.fixture
 def dead_url() -> str:
     """An address of this machine on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
-
-
-@pytest.fixture
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return f"http://127.0.0.1:{free_port()}"
 
 
 def tiny_bert(folder: Path, *, classifier: bool) -> Path:

@@ -1,9 +1,8 @@
 """Chat models: samples, the caps on tokens and money, retries, and the structured call."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -25,21 +24,12 @@ from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelErro
 ASK = [Message("user", "list the suppliers")]
 
 
-WRAPPERS: dict[str, Callable[[ChatModel, Path], ChatModel]] = {
-    "none": lambda inner, folder: inner,
-    "datagen": lambda inner, folder: LimitedChat.sharing(9, model=inner)["model"],
-}
-
-
-@pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_every_wrapper_hands_the_sample_on(wrapper: str, tmp_path: Path) -> None:
-    inner = ScriptedChat(lambda messages: "yes")
-    model = WRAPPERS[wrapper](inner, tmp_path)
-    assert isinstance(model, ChatModel)
-    drawn = Sample(seed=3, temperature=0.5)
+def test_a_limited_model_hands_the_sample_on() -> None:
+    inner, drawn = ScriptedChat(lambda messages: "yes"), Sample(seed=3, temperature=0.5)
+    model = LimitedChat.sharing(9, model=inner)["model"]
     model.complete(ASK)
     model.complete(ASK, sample=drawn)
-    assert inner.samples == [Sample(), drawn]
+    assert isinstance(model, ChatModel) and inner.samples == [Sample(), drawn]
 
 
 def spend(budget: Budget, read: int, written: int) -> None:
@@ -129,18 +119,6 @@ def test_a_consumer_that_stops_early_leaves_most_items_untouched() -> None:
     assert len(taken) <= 2 * 2 + 1
 
 
-def test_an_error_of_the_function_is_raised_at_its_item() -> None:
-    def function(item: int) -> int:
-        if item == 2:
-            raise ValueError("two")
-        return item
-
-    results = concurrent_map(range(5), function, concurrency=2)
-    assert [next(results), next(results)] == [(0, 0), (1, 1)]
-    with pytest.raises(ValueError, match="two"):
-        next(results)
-
-
 # -- the structured call -----------------------------------------------------------------------------------------------
 
 
@@ -157,23 +135,6 @@ def _chat(model: ScriptedChat, cache: ResultCache | None = None) -> StructuredCh
 def test_an_answer_outside_the_schema_is_unusable(text: str) -> None:
     with pytest.raises(UnusableAnswerError):
         PARSER.parse(text)
-
-
-def test_a_usable_answer_is_cached_and_not_asked_for_again() -> None:
-    model, cache = ScriptedChat(['{"n": 1}']), ResultCache()
-    answers = [_chat(model, cache).call(REQUEST, "key", PARSER.parse) for _ in range(2)]
-    assert [answer.value for answer in answers] == [{"n": 1}] * 2
-    assert answers[0] == answers[1]
-    assert len(model.calls) == 1
-
-
-def test_an_unusable_answer_gets_one_more_attempt_with_its_fault() -> None:
-    model = ScriptedChat(["n is 1", '{"n": 1}'])
-    assert _chat(model).call(REQUEST, "key", PARSER.parse).value == {"n": 1}
-    first, second = model.calls
-    assert len(first) == 1
-    assert [message.role for message in second] == ["user", "assistant", "user"]
-    assert second[1].content == "n is 1" and second[2].content.startswith("Repair: it is not one JSON object")
 
 
 def test_two_unusable_answers_are_a_problem_that_is_not_cached() -> None:

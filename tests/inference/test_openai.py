@@ -141,21 +141,21 @@ def test_a_dead_port_is_named_without_credentials(dead_url: str, swift: RetryPol
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_refused_key_is_not_repeated_nor_shown(serve: Serve, swift: RetryPolicy) -> None:
-    error = {"error": {"message": "Incorrect API key provided: sk-secret"}}
-    server = serve(lambda asked: as_json(error, status=401))
-    with pytest.raises(ModelError, match="OPENAI_API_KEY") as caught:
+@pytest.mark.parametrize(
+    ("status", "message", "told"),
+    [
+        (401, "Incorrect API key provided: sk-secret", "OPENAI_API_KEY"),
+        (404, "no model small for key sk-secret.", r"HTTP 404: no model small for key \*\*\*\."),
+    ],
+)
+def test_what_the_server_objects_to_is_told_without_the_key_and_not_repeated(
+    serve: Serve, swift: RetryPolicy, status: int, message: str, told: str
+) -> None:
+    server = serve(lambda asked: as_json({"error": {"message": message}}, status=status))
+    with pytest.raises(ModelError, match=told) as caught:
         chat(server, swift).complete(TALK)
     assert "sk-secret" not in str(caught.value)
     assert len(server.arrived) == 1
-
-
-def test_what_the_server_objects_to_is_told_without_the_key(serve: Serve, swift: RetryPolicy) -> None:
-    error = {"error": {"message": "no model small for key sk-secret."}}
-    server = serve(lambda asked: as_json(error, status=404))
-    with pytest.raises(ModelError, match=r"HTTP 404: no model small for key \*\*\*\.") as caught:
-        chat(server, swift).complete(TALK)
-    assert "sk-secret" not in str(caught.value)
 
 
 def test_no_secret_in_name_or_repr(swift: RetryPolicy) -> None:

@@ -37,22 +37,18 @@ def test_http_reranker_by_address(name: str) -> None:
     assert load_reranker(name).name == name
 
 
+ENCODERS = ("", "minilm", "minilm-l6-int8.v2", "openai:", "openai:model", f"openai:@{URL}", "sentence-transformers:")
+RERANKERS = ("", "fusion.v2", "http:", "http:host", "cross-encoder:", "https:x@ftp://y")
+
+
 @pytest.mark.parametrize(
-    "name", ["", "minilm", "minilm-l6-int8.v2", "openai:", "openai:model", f"openai:@{URL}", "sentence-transformers:"]
+    ("kind", "name"), [*(("encoder", name) for name in ENCODERS), *(("reranker", name) for name in RERANKERS)]
 )
-def test_an_unknown_encoder_lists_the_known(name: str) -> None:
+def test_an_unknown_name_lists_the_known(kind: str, name: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
-        load_encoder(name)
-    assert caught.value.subject == "encoder"
-    assert all(known in str(caught.value) for known in ENCODER_NAMES)
-
-
-@pytest.mark.parametrize("name", ["", "fusion.v2", "http:", "http:host", "cross-encoder:", "https:x@ftp://y"])
-def test_an_unknown_reranker_lists_the_known(name: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        load_reranker(name)
-    assert caught.value.subject == "reranker"
-    assert all(known in str(caught.value) for known in RERANKER_NAMES)
+        (load_encoder if kind == "encoder" else load_reranker)(name)
+    assert caught.value.subject == kind
+    assert all(known in str(caught.value) for known in (ENCODER_NAMES if kind == "encoder" else RERANKER_NAMES))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,22 +33,6 @@ def test_a_damaged_file_is_not_used_with_a_warning(
         cache.put("kind", "key", b"value")
         assert cache.get("kind", "key") == b"value"
     assert path.read_bytes() == content and "Delete it" in caplog.text
-
-
-def test_a_page_that_is_damaged_while_open_is_noticed_and_survived(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "cache.sqlite"
-    with ResultCache(path) as cache:
-        cache.put_many("kind", {f"key{n:04}": bytes(500) for n in range(2_000)})
-    content = bytearray(path.read_bytes())
-    content[8_192:-4_096] = b"\xee" * (len(content) - 12_288)
-    path.write_bytes(content)
-    with ResultCache(path) as cache:
-        cache.get_many("kind", [f"key{n:04}" for n in range(2_000)])
-        cache.put("kind", "new", b"value")
-        assert cache.get("kind", "new") == b"value"
-    assert "Delete it" in caplog.text
 
 
 def test_a_value_that_was_altered_reads_as_absent(tmp_path: Path) -> None:
@@ -91,17 +76,21 @@ def test_a_file_that_another_process_holds_is_waited_for_once(
     assert waits == [str(path), ":memory:"] and caplog.text.count("is locked") == 1
 
 
+def connections_with(monkeypatch: pytest.MonkeyPatch, change: Callable[[sqlite3.Connection], object]) -> None:
+    connect = sqlite3.connect
+
+    def changed(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*arguments, **options)
+        change(connection)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", changed)
+
+
 def test_a_value_that_is_too_large_is_not_kept_and_the_others_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    connect = sqlite3.connect
-
-    def with_small_limit(*args: Any, **options: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*args, **options)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000)
-        return connection
-
-    monkeypatch.setattr(sqlite3, "connect", with_small_limit)
+    connections_with(monkeypatch, lambda connection: connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000))
     with ResultCache(tmp_path / "cache.sqlite") as cache:
         cache.put("kind", "small", b"kept")
         cache.put("kind", "large", bytes(20_000))
@@ -115,15 +104,8 @@ def test_a_disk_that_takes_no_more_turns_writing_off_and_reading_goes_on(
 ) -> None:
     with ResultCache(tmp_path / "cache.sqlite") as cache:
         cache.put("kind", "key", b"value")
-    connect = sqlite3.connect
-
-    def bounded(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        """SQLite's own limit on the file gives the same error as a full disk."""
-        connection: sqlite3.Connection = connect(*arguments, **options)
-        connection.execute("PRAGMA max_page_count = 4")
-        return connection
-
-    monkeypatch.setattr(sqlite3, "connect", bounded)
+    # SQLite's own limit on the file gives the same error as a full disk.
+    connections_with(monkeypatch, lambda connection: connection.execute("PRAGMA max_page_count = 4"))
     with ResultCache(tmp_path / "cache.sqlite") as cache:
         cache.put_many("kind", {"a": b"small", "b": bytes(1_000_000)})
         cache.put("kind", "c", b"small")

@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from egotools.values import RankedTool, Response
-from eval.systems import ABLATIONS
 from inference import HashingEncoder
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.weights import SHIPPED
-from retrieval.retriever import DEFAULT, PAPER, RetrievalConfig, Retriever
-from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.retriever import DEFAULT, RetrievalConfig, Retriever
+from retrieval.snapshot.reader import open_snapshot
 
 QUERIES = (
     "give a spot award of 100",
@@ -34,16 +32,6 @@ def _answers(retriever: Retriever, queries: Sequence[str] = QUERIES) -> list[Res
 
 def _ranked(retriever: Retriever) -> list[tuple[RankedTool, ...]]:
     return [answer.tools for answer in _answers(retriever, (*QUERIES, WITH_A_VALUE, IN_OTHER_WORDS))]
-
-
-def test_every_stage_and_feature_has_an_ablation_and_no_ablation_is_served(snapshot: Snapshot) -> None:
-    off = {name for ablation in ABLATIONS.values() for name in ablation.without}
-    measured_elsewhere = {"query_decomposition", "resolver_margin"}  # in `paper`, and by tuning
-    assert off == {*STAGES, *SHIPPED} - measured_elsewhere
-    assert not PAPER.query_decomposition
-    assert all(name.startswith("default-no-") for name in ABLATIONS)
-    assert len(set(ABLATIONS.values())) == len(ABLATIONS)
-    assert not set(ABLATIONS) & set(make_presets(snapshot, HashingEncoder()))
 
 
 @pytest.mark.parametrize("name", [*STAGES, *(name for name in SHIPPED if name != "resolver_margin")])

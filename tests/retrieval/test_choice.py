@@ -16,6 +16,7 @@ from retrieval.query.request import Request
 from services.server.query_model import Chooser, Improved
 from services.server.server import Server
 from services.server.settings import ServerSettings
+from tests.harness.engines import serving
 from tests.harness.http_server import Arrived, Loopback, Reply
 
 TASK = "find an employee by name and give the employee an award"
@@ -24,14 +25,9 @@ NEEDS = ["find employees by name", "give an award to an employee"]
 
 @asynccontextmanager
 async def served(engine: Engine, chooser: str = "") -> AsyncIterator[AsyncClient]:
-    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0, grace_s=0.0, chooser=chooser))
-    address = await server.start()
-    try:
-        await server.load(lambda: engine)
-        async with AsyncClient(address) as client:
-            yield client
-    finally:
-        await server.stop()
+    settings = ServerSettings(port=0, workers=2, drain_s=0.0, grace_s=0.0, chooser=chooser)
+    async with serving(engine, settings) as server, AsyncClient(server.address) as client:
+        yield client
 
 
 def ids(answer: Response) -> list[str]:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rank_bm25 import BM25Okapi
 
 from eval.systems import make_ablations
 from inference import Floats2d, HashingEncoder
@@ -15,8 +14,8 @@ from ontology.errors import InvalidArgumentError, SnapshotCorruptError
 from ontology.tool import Tool
 from ontology.value_shape import KIND_SHAPES, ShapeUse, ValueShape
 from retrieval.engine import Engine
-from retrieval.index.adjacency import make_adjacency, read_adjacency, write_adjacency
-from retrieval.index.bm25 import Bm25Index, make_postings, read_postings, write_postings
+from retrieval.index.adjacency import make_adjacency
+from retrieval.index.bm25 import Bm25Index, make_postings
 from retrieval.index.filters import FilterIndex, write_filters
 from retrieval.index.phrases import PhraseVectors, phrases_of
 from retrieval.index.records import Records, write_records
@@ -28,24 +27,6 @@ from tests.retrieval.conftest import SAID
 
 relaxed = settings(max_examples=60)
 word = st.sampled_from(["order", "item", "supplier", "date", "ü", "订单", "list", "get"])
-
-
-@relaxed
-@given(documents=st.lists(st.lists(word, max_size=12), min_size=1, max_size=12), query=st.lists(word, max_size=6))
-def test_bm25_is_rank_bm25_but_for_its_idf(tmp_path: Path, documents: list[list[str]], query: list[str]) -> None:
-    write_postings(tmp_path, "text", make_postings(documents))
-    scores = Bm25Index(read_postings(tmp_path, "text"), len(documents)).scores(query)
-    assert scores.shape == (len(documents),)
-    assert scores.dtype == np.float32
-    if not any(documents):
-        assert not scores.any()
-        return
-    oracle = BM25Okapi(documents, k1=1.5, b=0.75)
-    count = len(documents)
-    for term in oracle.idf:  # theirs may be negative and is then floored; ours is the non-negative form
-        holding = sum(term in document for document in documents)
-        oracle.idf[term] = np.log(1 + (count - holding + 0.5) / (holding + 0.5))
-    np.testing.assert_allclose(scores, oracle.get_scores(query), rtol=1e-4, atol=1e-5)
 
 
 @relaxed
@@ -72,35 +53,18 @@ def test_bm25_of_some_tools_and_of_the_best_agrees_with_the_scores_of_all(
 
 
 @relaxed
-@given(edges=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40))
-def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, int]]) -> None:
-    rows = sorted((head, tail, place % 3, 0.5) for place, (head, tail) in enumerate(edges))
-    heads, tails, predicates = np.asarray([row[:3] for row in rows], dtype=np.int32).reshape(-1, 3).T
-    confidences = np.full(len(rows), 0.5, dtype=np.float32)
-    made = make_adjacency(10, heads=heads, tails=tails, predicates=predicates.astype(np.uint8), confidences=confidences)
-    write_adjacency(tmp_path, made)
-    adjacency = read_adjacency(tmp_path)
-    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+@given(edges=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40).map(sorted))
+def test_what_is_around_some_nodes_agrees_with_networkx(edges: list[tuple[int, int]]) -> None:
+    heads, tails = np.asarray(edges, dtype=np.int32).reshape(-1, 2).T
+    kinds, certain = np.zeros(len(edges), dtype=np.uint8), np.ones(len(edges), dtype=np.float32)
+    adjacency = make_adjacency(10, heads=heads, tails=tails, predicates=kinds, confidences=certain)
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(edges)
     graph.add_nodes_from(range(10))
-    graph.add_edges_from((head, tail) for head, tail, *_ in rows)
-    assert len(adjacency.heads) == graph.number_of_edges()
-    degrees = adjacency.tool_degrees(4, 10)
-    mask = np.arange(10) % 3 == 0
     around = {other for node in range(0, 10, 3) for other in (node, *nx.all_neighbors(graph, node))}
-    assert set(np.flatnonzero(adjacency.with_neighbours(mask)).tolist()) == around
-    for node in range(10):
-        assert sorted(adjacency.tail(int(edge)) for edge in adjacency.out_edges(node)) == sorted(
-            tail for _, tail in graph.out_edges(node)
-        )
-        assert sorted(adjacency.head(int(edge)) for edge in adjacency.in_edges_of(node)) == sorted(
-            head for head, _ in graph.in_edges(node)
-        )
-        assert set(adjacency.neighbours(node).tolist()) == set(nx.all_neighbors(graph, node))
-        assert adjacency.degree(node) == graph.degree(node)
-        touching = sum(tail < 4 for _, tail in graph.out_edges(node)) + sum(
-            head < 4 for head, _ in graph.in_edges(node)
-        )
-        assert degrees[node] == touching
+    assert set(np.flatnonzero(adjacency.with_neighbours(np.arange(10) % 3 == 0)).tolist()) == around
+    ends = [(node, other) for edge in edges for node, other in (edge, edge[::-1])]
+    touching = [sum(end == node and other < 4 for end, other in ends) for node in range(10)]
+    assert adjacency.tool_degrees(4, 10).tolist() == touching
 
 
 @relaxed
@@ -193,25 +157,6 @@ def test_what_no_tool_has_is_an_error_that_lists_what_there_is(
         filter_index.passing(filters)
     assert caught.value.subject == subject
     assert caught.value.remedy.startswith(remedy)
-
-
-some_tags = st.sampled_from(["payroll", "payment", "person", "!odd", "star*", "pay*", "*", "!payroll", "!p*", "!*"])
-
-
-@given(wanted=st.lists(some_tags, min_size=1, max_size=5).map(tuple))
-def test_against_the_plain_reading(filter_index: FilterIndex, wanted: tuple[str, ...]) -> None:
-    def has(tool: Tool, value: str) -> bool:
-        own = set(tool.metadata.get("tags", ()))
-        return any(tag.startswith(value[:-1]) for tag in own) if value.endswith("*") else value in own
-
-    def passes(tool: Tool) -> bool:
-        negated = [value for value in wanted if value.startswith("!")]
-        positive = [value for value in wanted if value not in negated]
-        if any(has(tool, value[1:]) for value in negated):
-            return False
-        return not positive or any(has(tool, value) for value in positive)
-
-    assert [passes(tool) for tool in TOOLS] == filter_index.passing_if_known({"tags": wanted}).tolist()
 
 
 # -- everyday phrases --------------------------------------------------------------------------------------------------
@@ -328,29 +273,6 @@ def test_values_are_found_with_their_entities(
     assert found(shape_index, text) == values
 
 
-HOSTILE = [
-    "INC0012345 ",
-    "a1-",
-    "1 ",
-    "+1",
-    "+1 1 1 1 ",
-    "AB12",
-    "AB12 3456 7890 ",
-    "a@",
-    "a@b.c",
-    "/a1",
-    "GB00AAAA",
-    "1-1 ",
-    "=1:",
-]
-
-
-def test_long_hostile_text_takes_linear_time(shape_index: ValueShapes, subtests: pytest.Subtests) -> None:
-    for part in HOSTILE:
-        with subtests.test(ascii(part)):
-            assert len(shape_index.match((part * 20_000)[:20_000])) <= 4_000
-
-
 def test_shapes_of_large_patterns_are_looked_up_for_fewer_values(tmp_path: Path) -> None:
     write_value_shapes(tmp_path, [use(rf"V\S{{1,{600 + number}}}", *USE) for number in range(60)], SHAPED)
     found = {match.text for match in ValueShapes(tmp_path, 3).match(" ".join(f"V{number:06}" for number in range(300)))}
@@ -428,14 +350,6 @@ def test_of_equal_rows_the_first_are_returned(tmp_path: Path) -> None:
     assert vector_index.nearest_tools(rows[0], 5)[0].tolist() == [0, 1, 2, 3, 4]
     assert vector_index.nearest(rows[-1], 15)[0].tolist() == list(range(20, 35))
     assert vector_index.nearest_tools(rows[0], 0)[0].tolist() == []
-
-
-def test_cosines_of_tools_and_of_others_are_those_of_the_stored_rows(
-    vector_index: NodeVectors, vectors: Floats2d
-) -> None:
-    for rows in (np.array([3, 1_499]), np.array([1_500, 3_999]), np.array([7, 2_000])):
-        np.testing.assert_allclose(vector_index.similarities(vectors[9], rows), vectors[rows] @ vectors[9], atol=2e-3)
-    assert len(vector_index.similarities(vectors[9], np.empty(0, dtype=np.int64))) == 0
 
 
 def test_rows_far_from_a_query_are_found_where_no_others_are_allowed(

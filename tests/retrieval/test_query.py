@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from inference import HashingEncoder
 from ontology import Parameter, Tool
-from ontology.value_shape import ShapeUse, ValueShape
+from ontology.value_shape import KIND_SHAPES, ShapeUse, ValueShape
 from retrieval.engine import Engine
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.bm25 import terms
 from retrieval.index.value_shapes import ValueShapes, write_value_shapes
 from retrieval.query.context import named_tools, support_by_values, tool_names
-from retrieval.query.query import decompose
+from retrieval.query.query import clause_spans
 from retrieval.query.request import MAX_QUERY_CHARS, Request
 from retrieval.query.typed_values import SELF, find_values
 from retrieval.snapshot.reader import Snapshot
@@ -34,49 +34,37 @@ sentence = st.lists(st.tuples(word, mark), max_size=40).map(lambda pairs: "".joi
 requests = st.one_of(sentence, st.text(max_size=60))
 
 
-PARTS: list[tuple[str, tuple[str, ...]]] = [
-    ("give Jan a spot award", ("give Jan a spot award",)),
-    ("Find the supplier Acme and create a purchase order.", ("Find the supplier Acme", "create a purchase order.")),
-    (
-        "Book a flight to Rome, then reserve a hotel room; finally tell my manager",
-        ("Book a flight to Rome", "then reserve a hotel room", "finally tell my manager"),
-    ),
-    (
-        "If paper stock runs low order ten boxes. Which invoices remain open?",
-        ("If paper stock runs low order ten boxes", "Which invoices remain open?"),
-    ),
-    ("Pay the open invoice and then\nmail the receipt home", ("Pay the open invoice", "mail the receipt home")),
+PARTS = {
+    "give Jan a spot award": "give Jan a spot award",
+    "Find the supplier Acme and create a purchase order.": "Find the supplier Acme | create a purchase order.",
+    "Book a flight to Rome, then reserve a hotel room; finally tell my manager": "Book a flight to Rome | then reserve a hotel room | finally tell my manager",
+    "If paper stock runs low order ten boxes. Which invoices remain open?": "If paper stock runs low order ten boxes | Which invoices remain open?",
+    "Pay the open invoice and then\nmail the receipt home": "Pay the open invoice | mail the receipt home",
     # A part that says nothing by itself stays with its neighbour: before it, or after it for the first.
-    (
-        "list new suppliers, orders, and open invoices by date",
-        ("list new suppliers orders", "and open invoices by date"),
-    ),
-    ("Hello, show the open invoices", ("Hello, show the open invoices",)),
-    (
-        "Hello, list open invoices and pay old bills now please, thanks",
-        ("Hello list open invoices", "pay old bills now please thanks"),
-    ),
+    "list new suppliers, orders, and open invoices by date": "list new suppliers orders | and open invoices by date",
+    "Hello, show the open invoices": "Hello, show the open invoices",
+    "Hello, list open invoices and pay old bills now please, thanks": "Hello list open invoices | pay old bills now please thanks",
     # *and* and *or* inside a noun phrase do not cut; before a clause they do.
-    ("show the profit and loss statements of 2024", ("show the profit and loss statements of 2024",)),
-    ("accept the terms and conditions of Acme Rail", ("accept the terms and conditions of Acme Rail",)),
-    ("list cash flow and profit and loss of Acme", ("list cash flow and profit and loss of Acme",)),
-    (
-        "list the orders of Acme or show their unpaid old invoices",
-        ("list the orders of Acme", "show their unpaid old invoices"),
-    ),
-    (
-        "send Jan Novak the invoice and what the supplier Acme wrote",
-        ("send Jan Novak the invoice", "what the supplier Acme wrote"),
-    ),
-    ("version 3.5 of api.example.com at 10:30", ("version 3.5 of api.example.com at 10:30",)),
-    ("android phone orders, thenceforth formed bold", ("android phone orders", "thenceforth formed bold")),
-]
+    "show the profit and loss statements of 2024": "show the profit and loss statements of 2024",
+    "accept the terms and conditions of Acme Rail": "accept the terms and conditions of Acme Rail",
+    "list cash flow and profit and loss of Acme": "list cash flow and profit and loss of Acme",
+    "list the orders of Acme or show their unpaid old invoices": "list the orders of Acme | show their unpaid old invoices",
+    "send Jan Novak the invoice and what the supplier Acme wrote": "send Jan Novak the invoice | what the supplier Acme wrote",
+    "version 3.5 of api.example.com at 10:30": "version 3.5 of api.example.com at 10:30",
+    "android phone orders, thenceforth formed bold": "android phone orders | thenceforth formed bold",
+}
+"""Request → its parts, with | between them."""
+
+
+def decompose(text: str) -> tuple[str, ...]:
+    """The clauses of a request."""
+    return tuple(" ".join(text[start:end] for start, end in spans) for spans in clause_spans(text))
 
 
 def test_a_request_is_cut_where_english_sets_wishes_apart(subtests: pytest.Subtests) -> None:
-    for text, parts in PARTS:
+    for text, parts in PARTS.items():
         with subtests.test(ascii(text)):
-            assert decompose(text) == parts
+            assert " | ".join(decompose(text)) == parts
 
 
 @settings(max_examples=400)
@@ -84,13 +72,6 @@ def test_a_request_is_cut_where_english_sets_wishes_apart(subtests: pytest.Subte
 def test_no_word_is_lost_invented_or_moved(text: str) -> None:
     found = [term for clause in decompose(text) for term in terms(clause) if term not in CUT]
     assert found == [term for term in terms(text) if term not in CUT]
-
-
-@pytest.mark.parametrize("filling", [" ", ".", "\n", "\t ", ";", ", ", ":. ", " and "])
-def test_the_work_on_a_request_does_not_grow_with_the_square_of_its_length(filling: str) -> None:
-    text = "order" + filling * (100_000 // len(filling)) + "items"
-    with bounded_work():
-        assert decompose(text)
 
 
 # -- typed values ------------------------------------------------------------------------------------------------------
@@ -161,35 +142,16 @@ def _shapes(folder: Path) -> ValueShapes:
     uses = (
         ShapeUse(shape=ValueShape(r"C\-\d{5}"), tool="crm/close", parameter="case", entity="case"),
         ShapeUse(shape=ValueShape(r"Z\d{3}"), tool="fi/pay", parameter="terms", entity="payment term"),
+        *(ShapeUse(shape=kind, tool="fi/pay", parameter="x", entity="x") for kind in KIND_SHAPES.values()),
     )
     write_value_shapes(folder, uses, {"crm/close": 0, "fi/pay": 1})
     return ValueShapes(folder, 2)
 
 
 UNITS: list[str] = [
-    *"\"'`“/.1#a \n«é",
-    *(
-        "a@",
-        "a/",
-        "1.",
-        "1 ",
-        "+1 ",
-        "a.b.",
-        "@a",
-        "A_",
-        "x1-",
-        "$1,",
-        "1,",
-        "a-",
-        "~/",
-        "0-",
-        "() ",
-        "my ",
-        "the ",
-        "I am ",
-        "next ",
-    ),
-    *("C-21066 ", "http://", "1:00 ", "DE89 ", "arn:", "jan 1 ", "12345678"),
+    *"\"'`“/.1#a \n«é;",
+    *"a@|a/|1.|1 |+1 |a.b.|@a|A_|x1-|$1,|1,|a-|~/|0-|() |my |the |I am |next |, |:. | and |\t ".split("|"),
+    *"C-21066 |http://|1:00 |DE89 |arn:|jan 1 |12345678|+1 1 1 1 |AB12 3456 7890 |a@b.c|GB00AAAA".split("|"),
 ]
 
 
@@ -201,6 +163,7 @@ def test_the_work_is_linear_in_the_length_of_a_hostile_text(tmp_path: Path, subt
             with bounded_work():
                 find_values(text, shapes)
                 find_values(f"order {text} x", None)
+                assert decompose(f"order {text} items")
 
 
 # -- tools that values speak for ---------------------------------------------------------------------------------------
@@ -255,6 +218,7 @@ NAMED = {
     "with add#190 or get_rate#2, as in C#": ("add#190", "get_rate#2"),  # ids of tools that share a name
     "run the `pay` function": ("pay",),
     'call "get_order"': ("get_order",),
+    'pay the order of customer "search"': (),
 }
 
 
@@ -262,10 +226,6 @@ def test_names_are_found_as_they_are_written(subtests: pytest.Subtests) -> None:
     for text in NAMED:
         with subtests.test(ascii(text)):
             assert tool_names(text) == NAMED[text]
-
-
-def test_plain_words_name_no_tool() -> None:
-    assert tool_names('pay the order of customer "search"') == ()
 
 
 def test_every_tool_is_found_by_each_of_its_names_and_stands_first(engine: Engine) -> None:

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference import Floats1d, Floats2d, HashingEncoder
+from inference import Floats1d, HashingEncoder
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.engine import Engine, open_engine
 from retrieval.index.bm25 import name_key, ngrams
 from retrieval.presets import make_presets
-from retrieval.query.query import decompose
 from retrieval.query.request import MAX_K, Request
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.reader import Snapshot
@@ -24,16 +23,7 @@ from retrieval.snapshot.writer import SnapshotContent
 from tests.harness.graphs import as_networkx
 from tests.retrieval.conftest import EngineOf
 
-PRESETS = (
-    "default",
-    "fast",
-    "paper",
-    "semantic",
-    "hybrid",
-    "rrf",
-    "fusion",
-    "bm25",
-)
+PRESETS = ("default", "fast", "paper", "semantic", "hybrid", "rrf", "fusion", "bm25")
 QUERY = "find the supplier and create a purchase order for an amount of 500"
 
 
@@ -76,16 +66,6 @@ def test_the_candidates_of_paper_are_those_of_algorithm_2(engine: Engine, words:
     assert {tool.id for tool in response.tools} == _algorithm_2(engine.snapshot, query)
 
 
-def test_reasons_name_what_other_returned_tools_supply(engine: Engine) -> None:
-    response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
-    award = next(tool for tool in response.tools if tool.id == "hr/give_spot_award")
-    supplied = {binding.parameter: binding for binding in award.reasons.bindings}
-    assert set(supplied) >= {"employee_id", "amount"}
-    assert supplied["employee_id"].supplier in ("hr/search_employees", "hr/get_employee")
-    assert supplied["employee_id"].output == "employee_id"
-    assert supplied["amount"].supplier == "", "what nobody supplies is named too"
-
-
 def test_a_context_parameter_is_bound_to_no_tool(engine_of: EngineOf, content: SnapshotContent) -> None:
     tools = [
         replace(tool, metadata={**tool.metadata, CONTEXT_PARAMETERS: ["employee_id"]})
@@ -100,32 +80,6 @@ def test_a_context_parameter_is_bound_to_no_tool(engine_of: EngineOf, content: S
     bound = {binding.parameter: binding for binding in award.reasons.bindings}
     assert (bound["employee_id"].kind, bound["employee_id"].supplier) == ("context", "")
     assert bound["amount"].kind == ""
-
-
-def test_the_resolver_of_a_best_tool_is_lifted(engine: Engine) -> None:
-    """A tool that needs an employee's id pulls the tool that finds employees by words."""
-    response = engine.retriever("default").retrieve(Request(query="give a spot award of 100", k=6))
-    lifts = {tool.id: tool.reasons.features["resolver_boost"] for tool in response.tools}
-    assert lifts["hr/search_employees"] > 0
-    assert all(lift >= 0 for lift in lifts.values())
-    given = engine.retriever("default").retrieve(Request(query="give E10442 a spot award of 100", k=6))
-    assert not any(tool.reasons.features["resolver_boost"] for tool in given.tools), "the request has the identifier"
-
-
-class _Watched(HashingEncoder):
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[list[str]] = []
-
-    def encode(self, texts: Sequence[str]) -> Floats2d:
-        self.asked.append(list(texts))
-        return super().encode(texts)
-
-
-def test_a_request_and_its_clauses_are_encoded_in_one_call(snapshot: Snapshot) -> None:
-    text, encoder = "find the supplier Acme, create a purchase order and give Jan a spot award", _Watched()
-    make_presets(snapshot, encoder)["default"].retrieve(Request(query=text))
-    assert encoder.asked == [[text, *decompose(text)]] and len(encoder.asked[0]) == 4
 
 
 class _DeadReranker:

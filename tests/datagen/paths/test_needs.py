@@ -29,32 +29,9 @@ DEFAULT = Tool(id="shop/list_pages", name="list_pages", parameters=(Parameter(na
 REGISTRY, SCAN = tool("get_registry", "", "registry_id"), tool("scan_image", "image_id registry_id?")
 FIRST = tool("search_budgets", "query", "budget_id")
 TRANSFER = tool("transfer", "from_budget_id to_budget_id")
-FLAGS, FLAG, SWITCH = (
-    tool("list_flags", "next_token?", "flags[].flag_id"),
-    tool("get_flag", "flag_id"),
-    tool("set_flag", "flag_id"),
-)
-JOB, RETRY = tool("get_job", "job_id", "job_id status"), tool("retry_job", "job_id")
 FIND_SPECS = tool("get_specs", "product_id", "specs[].spec_id")
 DELETE_SPEC, DELETE_SPECS = tool("delete_specs_id", "spec_id"), tool("delete_specs_by_product", "product_id")
-PATH_TOOLS = (
-    REGISTRY,
-    SCAN,
-    FIRST,
-    TRANSFER,
-    FLAGS,
-    FLAG,
-    SWITCH,
-    JOB,
-    RETRY,
-    EVENT,
-    CALENDARS,
-    EVENTS,
-    SEARCH,
-    CUSTOMERS,
-    STATUS,
-    DEFAULT,
-)
+PATH_TOOLS = (REGISTRY, SCAN, FIRST, TRANSFER, EVENT, CALENDARS, EVENTS, SEARCH, CUSTOMERS, STATUS, DEFAULT)
 
 
 def _id_edge(source: Tool, target: Tool, parameter: str) -> PathEdge:

@@ -8,13 +8,12 @@ import pytest
 
 from datagen.catalogue import ProfiledCatalogue
 from datagen.paths.edges import build_rp_graph
-from datagen.paths.outputs import MAX_OUTPUTS, OutputRules, ToolOutputs
+from datagen.paths.outputs import MAX_OUTPUTS, OutputRules
 from datagen.paths.sequence import SequenceRules
-from datagen.requests import CLASSES, PathEdge, ToolLinks
+from datagen.requests import PathEdge, ToolLinks
 from ingest.sources import read_catalog
 from ontology.tool import Tool
 from tests.datagen.catalogues import catalogue_of, edge_ends, tool
-from tests.harness.hash_seeds import said_by
 
 SHOP = (
     tool("create_order", "customer_id item", "order_id customer_id"),
@@ -33,11 +32,6 @@ def test_an_output_fills_the_input_that_asks_for_the_same() -> None:
         ("search_customers", "customers[].customer_id", "create_order", "customer_id"),
         ("create_order", "order_id", "cancel_order", "order_id"),
     }
-
-
-def test_outputs_that_were_not_found_fill_nothing() -> None:
-    catalogue = catalogue_of(SHOP)
-    assert not len(build_rp_graph(catalogue, ToolOutputs(by_tool={})))
 
 
 def test_the_nearest_login_opens_the_door() -> None:
@@ -71,24 +65,6 @@ def test_context_parameters_have_no_edges() -> None:
     context = {(one.id, name) for one in catalogue.profiles.values() for name in one.context}
     links = build_rp_graph(catalogue, OutputRules(catalogue).find())
     assert context and not context & {(edge.target, edge.parameter) for edge in links}
-
-
-def test_the_graph_is_the_same_under_another_hash_seed() -> None:
-    code = """
-from datagen.paths.outputs import OutputRules
-from datagen.paths.sampler import find_paths
-from datagen.requests import CLASSES
-from datagen.paths.edges import build_rp_graph
-from datagen.paths.sequence import SequenceRules
-from ingest.sources import read_catalog
-from tests.datagen.catalogues import catalogue_of
-catalogue = catalogue_of(read_catalog(["examples/enterprise/catalog/hr.yaml"]).tools)
-rp = build_rp_graph(catalogue, OutputRules(catalogue).find())
-found = find_paths(catalogue, rp, SequenceRules(catalogue, rp), wanted=dict.fromkeys(CLASSES, 20), seed=3)
-print(rp.edges, found)
-"""
-    (said,) = said_by(code)
-    assert all(name in said for name in CLASSES)
 
 
 @pytest.mark.parametrize(
@@ -155,20 +131,6 @@ def test_no_tool_has_more_outputs_than_three_or_one_twice(
         assert {rejection.subject[0] for rejection in found.rejected} == {
             tool_id for tool_id, outputs in found.by_tool.items() if not outputs
         }
-
-
-@pytest.mark.parametrize(
-    "tools",
-    [
-        [],
-        [tool("only")],
-        [tool("ping"), tool("pong")],
-        [tool("注文検索", "検索語", "注文番号"), tool("注文取消", "注文番号")],
-    ],
-)
-def test_poor_catalogues_have_few_outputs_and_reasons(tools: list[object]) -> None:
-    found = OutputRules(catalogue_of(tools)).find()  # type: ignore[arg-type]
-    assert len(found.rejected) == sum(not outputs for outputs in found.by_tool.values())
 
 
 # -- sequences ---------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.filters import FilterIndex
 from retrieval.presets import make_presets
 from retrieval.query.context import QueryContext
-from retrieval.query.request import MAX_K, Request
+from retrieval.query.request import Request
 from retrieval.ranking.confidence import (
     CALIBRATION,
     SERVED_EVIDENCE,
@@ -30,9 +29,9 @@ from retrieval.ranking.confidence import (
     ConfidenceModel,
     read_calibration,
 )
-from retrieval.ranking.features import named_systems, system_evidence
+from retrieval.ranking.features import system_evidence
 from retrieval.ranking.fusion import CrossEncoderRanker, PromotingReranker
-from retrieval.ranking.need_fusion import FusedNeeds, fuse_needs, need_evidence
+from retrieval.ranking.need_fusion import fuse_needs, need_evidence
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from tests.retrieval.conftest import EngineOf
@@ -93,14 +92,6 @@ class TestEstimate:
         assert 0 <= unserved.answerable < 0.5 < served.answerable <= 1
         assert unserved.unanswerable and not served.unanswerable
 
-    def test_a_need_is_judged_by_its_nearest_tool(self, model: ConfidenceModel, snapshot: Snapshot) -> None:
-        tools = np.arange(snapshot.tool_count)
-        ranking = ranking_of(tools, np.ones(len(tools), dtype=np.float32))
-        texts = ("create a purchase order", "weather forecast rain")
-        served, unserved = (model.of_need(context_of(snapshot, text, HashingEncoder()), ranking) for text in texts)
-        assert served is not None and unserved is not None and not served.unserved and unserved.unserved
-        assert 0 <= unserved.probability < 0.5 < served.probability <= 1
-
     def test_without_a_vector_or_a_candidate_nothing_is_said(self, model: ConfidenceModel, snapshot: Snapshot) -> None:
         text = "create a purchase order"
         two = ranking_of(np.arange(2), np.ones(2, dtype=np.float32))
@@ -115,16 +106,6 @@ class TestAnswers:
     @pytest.fixture
     def retriever(self, snapshot: Snapshot, model: ConfidenceModel) -> GraphRetriever:
         return GraphRetriever(snapshot, HashingEncoder(), confidence=model)
-
-    def test_the_tools_are_the_same_with_a_model_and_without(
-        self, retriever: GraphRetriever, snapshot: Snapshot
-    ) -> None:
-        request = Request(query="create a purchase order with a supplier", k=4)
-        with_model, plain = (one.retrieve(request) for one in (retriever, GraphRetriever(snapshot, HashingEncoder())))
-        assert [(tool.id, tool.score) for tool in with_model.tools] == [(tool.id, tool.score) for tool in plain.tools]
-        assert plain.answerable_probability is None and plain.tools[0].probability is None
-        chances = [tool.probability for tool in with_model.tools]
-        assert None not in chances and chances == sorted(chances, key=lambda chance: -(chance or 0.0))
 
     def test_auto_k_gives_a_beginning_of_the_answer(self, retriever: GraphRetriever) -> None:
         query = "create a purchase order with a supplier"
@@ -218,25 +199,6 @@ def test_it_only_promotes_and_what_is_not_scored_stays_as_it_was(
     )
 
 
-def test_what_the_reranker_prefers_is_ranked_higher_and_still_completed(snapshot: Snapshot) -> None:
-    """The resolvers of the tools that are best after reranking are boosted, not of those before it."""
-
-    class Awards:
-        name = "awards.v1"
-
-        def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-            return np.asarray(["spot award" in document for document in documents], dtype=np.float32)
-
-    request = Request(query="create a purchase order of 100", k=MAX_K)
-    reranker = PromotingReranker(Awards(), weight=50.0)
-    plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
-    answer = GraphRetriever(snapshot, HashingEncoder(), reranker=reranker).retrieve(request)
-    assert plain.tools[0].id == "procurement/create_purchase_order"
-    assert answer.tools[0].id == "hr/give_spot_award"
-    boosted = {tool.id for tool in answer.tools if tool.reasons.features["resolver_boost"] > 0}
-    assert "hr/search_employees" in boosted
-
-
 def test_each_need_is_reranked_by_itself_and_the_preset_fast_reranks_nothing(snapshot: Snapshot) -> None:
     asked: list[str] = []
 
@@ -304,39 +266,6 @@ def test_a_namespace_names_the_system_that_most_of_its_tools_belong_to(engine_of
     assert named(engine.snapshot) == {"zentrain": "system:zentrain cloud platform api"}
     seen = engine.restricted({"id": ["!zentrain/open*", "!zentrain/close*", "!mixed/wax"]}).snapshot
     assert named(seen) == {"zentrain": "system:elsewhere", "mixed": "system:sun"}
-
-
-def test_needs_go_by_no_everyday_word_and_a_namespace_that_is_one_names_nothing(
-    engine_of: EngineOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    systems = {"helpdesk": "help", "order": "Acme Desk REST API", "moon": "Zentrain"}
-    tools = [
-        Tool(id=f"{name}/open_ticket", name="open_ticket", metadata={"system": system, "namespace": name})
-        for name, system in systems.items()
-    ]
-    engine = engine_of(tools)
-    node = {name: engine.snapshot.find_node(f"system:{system.lower()}") for name, system in systems.items()}
-    named: list[list[int]] = []
-
-    def fuse(*rankings: Any, **given: Any) -> FusedNeeds:
-        named.append(given["named"])
-        return fuse_needs(*rankings, **given)
-
-    monkeypatch.setattr("retrieval.graph_retriever.fuse_needs", fuse)
-    texts = ("help me, a ticket", "a ticket in Help", "a ticket in order", "a ticket in Order", "a zentrain ticket")
-    for text in texts:
-        engine.retriever().retrieve(Request(query=text, needs=("open a ticket",)))
-    assert named == [[], [node["helpdesk"]], [], [node["order"]], [node["moon"]]]
-    in_small_letters = QueryContext.begin(Request(query=texts[2]), engine.snapshot, HashingEncoder())
-    assert named_systems(in_small_letters, texts[2]) == {}
-
-
-def test_tools_without_a_system_are_no_system_together() -> None:
-    scores = np.asarray([3.0, 1.0, 1.01, 1.0], dtype=np.float32)
-    needs = [ranking_of(np.asarray([0, 1]), scores[:2]), ranking_of(np.asarray([1, 2, 3]), scores[1:])]
-    for systems in (np.full(4, -1), np.arange(4)):
-        found = [each["system"].tolist() for each in need_evidence(needs, systems)]
-        assert found == [each["system"].tolist() for each in need_evidence(needs, np.asarray([4, 5, 6, 7]))]
 
 
 def test_needs_that_find_their_tools_in_one_system_raise_its_tools() -> None:

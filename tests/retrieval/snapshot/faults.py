@@ -10,20 +10,7 @@ from contextlib import contextmanager
 from os import _exit
 from typing import Any
 
-STEPS = (
-    "fsync",
-    "open",
-    "write",
-    "pwrite",
-    "ftruncate",
-    "mkdir",
-    "rename",
-    "replace",
-    "unlink",
-    "rmdir",
-    "scandir",
-    "listdir",
-)
+STEPS = "fsync open write pwrite ftruncate mkdir rename replace unlink rmdir scandir listdir".split()
 """The functions of :mod:`os` whose calls are steps; a file that is opened for writing is one, too."""
 
 

@@ -41,18 +41,6 @@ def test_every_publication_is_told_with_who_and_when(three: tuple[Path, list[str
         assert timedelta() <= datetime.now(UTC) - entry.time < timedelta(hours=1)
 
 
-def test_going_back_twice_goes_back_two_publications(three: tuple[Path, list[str]]) -> None:
-    store, (a, b, c) = three
-    assert rollback(store, actor="ops").snapshot_id == b
-    assert open_snapshot(store).id == b
-    assert rollback(store).snapshot_id == a
-    with pytest.raises(NotFoundError, match="no earlier"):
-        rollback(store)
-    assert _told(store)[3:] == [(4, "rollback", c, b), (5, "rollback", b, a)]
-    assert history(store)[3].actor == "ops"
-    assert rollback(store, c).previous_id == a  # any snapshot by name, forward too
-
-
 @pytest.mark.parametrize("cut", [1, 20, "newline", "flip"])
 def test_a_torn_last_line_is_cut(three: tuple[Path, list[str]], content: SnapshotContent, cut: Any) -> None:
     store, (a, b, c) = three

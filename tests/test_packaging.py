@@ -15,11 +15,6 @@ PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE", "NOTICE")
 DATA = (".yaml", ".json", ".onnx", ".npy", ".pyi", ".txt", ".jsonl", ".js", ".css", ".html", ".svg", ".woff2")
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_every_import_package_is_marked_as_typed(package: str) -> None:
-    assert (ROOT / package / "py.typed").is_file()
-
-
 def test_the_client_is_found_beside_a_folder_that_is_called_like_the_package(tmp_path: Path) -> None:
     (tmp_path / "egotools").mkdir()  # a clone has no __init__.py
     (tmp_path / "client.py").write_text("from egotools import Client", encoding="utf-8")

@@ -6,8 +6,6 @@ import pytest
 
 from ontology import Ontology, OntologyError, check_ontology, load_ontology
 
-# The entity types and predicates that the paper names (sections 3.2.1 and 3.2.2, prompt of figure 6).
-
 
 @pytest.fixture(scope="module")
 def shipped() -> Ontology:

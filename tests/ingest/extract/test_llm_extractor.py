@@ -103,10 +103,7 @@ def test_the_request_carries_the_ontology_as_schema_and_the_document_as_text(ont
 BAD_ANSWERS = {
     "prose": "Here are the triples you asked for: delivery, part_of, warehouse.",
     "unknown-predicate": answer([row("delivery", "is_in", "warehouse", "belongs to a warehouse")]),
-    "unknown-type": answer([{**GOOD[1], "head_type": "thing"}]),
     "derived-predicate": answer([{**GOOD[1], "predicate": "supplies"}]),
-    "missing-field": json.dumps({"triples": [{"head": "delivery"}]}),
-    "more-fields": answer([{**GOOD[1], "confidence": "1"}]),
     "number-for-name": json.dumps({"triples": [{**GOOD[1], "head": 7}]}),
     "too-many": answer([row(f"a{n}", "part_of", "b", "c") for n in range(60)]),
 }

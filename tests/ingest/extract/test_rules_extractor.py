@@ -157,9 +157,6 @@ def test_spans_point_into_the_original_text(rules: RulesExtractor) -> None:
     assert text[capability.provenance.start : capability.provenance.end].startswith("Fetches the")
 
 
-# Hazards
-
-
 @settings(max_examples=60)
 @given(
     name=st.text(min_size=1, max_size=40),
@@ -197,9 +194,6 @@ def test_any_text_gives_sound_triples(rules: RulesExtractor, name: str, descript
         assert (at.start, at.end) == (-1, -1) or any(
             0 <= at.start < at.end <= len(text) for text in field_texts(tool)[at.field]
         )
-
-
-# Determinism, models, workers
 
 
 def tools() -> Iterator[Tool]:

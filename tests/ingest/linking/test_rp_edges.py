@@ -51,20 +51,6 @@ def pairs(tools: list[Tool]) -> set[tuple[str, str]]:
     return {(edge.source, edge.target) for edge in links(tools)}
 
 
-def test_the_path_tells_whose_a_bare_id_is() -> None:
-    found = tool("get_new_releases", "", "albums.items[].id", path="/browse/new-releases", method="GET")
-    wanted = Tool(
-        id="get_album",
-        name="get_album",
-        parameters=(Parameter(name="id", required=True, location="path"),),
-        metadata={"path": "/albums/{id}", "method": "GET"},
-    )
-    edges = links([found, wanted])
-    assert [(e.source, e.target, e.entity, e.output) for e in edges] == [
-        ("get_new_releases", "get_album", "album", "albums.items[].id")
-    ]
-
-
 def test_a_planted_chain_is_found() -> None:
     tools = [
         tool("search_suppliers", "query", "suppliers[].supplier_id suppliers[].name"),
@@ -144,12 +130,6 @@ def test_edges_are_those_of_comparing_all_pairs(reads: list[tuple[str, str]]) ->
     for target, count in Counter(target for _, target in expected).items():
         assert sum(edge.target == target for edge in found) == min(count, MOST_SUPPLIERS)
     assert all(0 < edge.confidence <= 1 for edge in found)
-
-
-def test_the_shipped_catalogue_finds_the_supplier_of_an_invoice() -> None:
-    tools = read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools
-    suppliers = {edge.source for edge in links(list(tools)) if edge.target == "finance/recordSupplierInvoice"}
-    assert suppliers == {"procurement/searchSuppliers"}
 
 
 def test_a_better_score_is_a_higher_confidence() -> None:

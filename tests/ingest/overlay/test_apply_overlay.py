@@ -27,11 +27,6 @@ def _by_name(applied: AppliedOverlays) -> dict[str, Tool]:
     return {tool.name: tool for tool in applied.tools}
 
 
-def test_without_an_overlay_nothing_changes() -> None:
-    tools = (_tool("list_bugs"),)
-    assert apply_overlays((), tools) == AppliedOverlays(tools=tools)
-
-
 def test_a_hidden_tool_is_left_out_with_the_dependencies_on_it(tmp_path: Path) -> None:
     tools = [
         _tool("debug_dump"),

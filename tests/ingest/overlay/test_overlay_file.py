@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.overlay.overlay_file import check_overlay, is_overlay_file, load_overlays
-from ontology.errors import OverlayFileError
+from ingest.overlay.overlay_file import check_overlay, is_overlay_file
 
 FAULTY = """\
 systems:
@@ -64,20 +63,6 @@ def test_every_fault_has_its_line(tmp_path: Path) -> None:
     assert [line for line, _ in found] == [line for line, _ in expected]
     assert [text for (_, problem), (_, text) in zip(found, expected, strict=True) if text not in problem] == []
     assert "S3CRET" not in str(faults)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [("", "the file is empty"), ("[1]", "must be a mapping"), ("a: [", "invalid YAML"), ("<<: {a: 1}", "unknown key")],
-)
-def test_a_file_of_another_form_is_one_fault(tmp_path: Path, text: str, problem: str) -> None:
-    _, faults = check_overlay(write(tmp_path, text))
-    assert problem in faults[0].problem
-
-
-def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(OverlayFileError, match=r"absent\.yaml.*no such file"):
-        load_overlays([tmp_path / "absent.yaml"])
 
 
 @pytest.mark.parametrize(

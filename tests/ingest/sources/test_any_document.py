@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from ingest.sources import SOURCES, Document, RejectedRecord, Source, source_for
+from ingest.sources import Document, RejectedRecord, Source
 from ingest.sources.function import FunctionSource
 from ingest.sources.mcp.source import McpSource
 from ingest.sources.sanitize import sanitize_tool
 from ingest.sources.table.source import TableSource
-from ontology.errors import UnknownFormatError
 from ontology.tool import Tool
 from tests.harness.hash_seeds import said_by
 from tests.ingest.sources import any_json
@@ -34,31 +33,6 @@ LINKED = {
         "B": {"properties": {name: {"type": "string"} for name in "bcxyz"}, "required": ["z", "c", "b"]},
     },
 }
-
-GARBAGE = {
-    "a.json": b"null",
-    "b.json": b'"text"',
-    "c.json": b"[[], 3]",
-    "d.json": b"{}",
-    "e.yaml": b"- 1\n- [2]\n",
-    "f.xml": b"<a/>",
-    "g.jsonl": b"3\n",
-    "h.csv": b",,,\n",
-    "i": b"\x00\x01\x02",
-    "j.edmx": b"\xff\xfe",
-    "k.yaml": b"just text",
-    "l.json": b'{"tools": null, "openapi": null, "paths": 3}',
-}
-
-
-def test_no_reader_fails_on_what_it_does_not_know(tmp_path: Path, subtests: pytest.Subtests) -> None:
-    for name in GARBAGE:
-        for source in SOURCES:
-            with subtests.test(ascii(source)):
-                path = tmp_path / name
-                path.write_bytes(GARBAGE[name])
-                assert source.accepts(Document(name, path=path)) in {True, False}
-
 
 ROWS = any_json(
     "id name title description parameters returns depends_on metadata type enum required function input_schema args properties $ref $defs "
@@ -89,9 +63,3 @@ def test_the_hash_seed_changes_nothing(tmp_path: Path) -> None:
     program = "from ingest.sources import read_catalog; read = read_catalog([%r]); print(read.tools, read.rejected, read.renamed)"
     (said,) = said_by(program % str(tmp_path), ("1", "2"))
     assert "duplicate-id" in said
-
-
-def test_an_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("words", encoding="utf-8")
-    with pytest.raises(UnknownFormatError, match="openapi"):
-        source_for(Document("a.txt", path=tmp_path / "a.txt"))

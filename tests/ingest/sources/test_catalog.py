@@ -42,7 +42,7 @@ def test_a_folder_of_mixed_formats(tmp_path: Path) -> None:
     seen: list[str] = []
     catalog = read_catalog([str(tmp_path)], progress=seen.append)
     assert [tool.id for tool in catalog.tools] == ["a/one", "own id", "orders/listOrders", "c/three"]
-    assert reasons(catalog) == [("README.md", "unknown-format")]
+    assert reasons(catalog) == [("README.md", "unknown-format")] and "openapi" in catalog.rejected[0].detail
     assert [(Path(d.address).name, d.format, d.tools, d.rejected) for d in catalog.documents] == [
         ("README.md", "", 0, 1),
         ("a.jsonl", "table.v1", 2, 0),
@@ -119,6 +119,8 @@ BAD = {
     "twice.yaml": (b"openapi: 3.0.0\npaths:\n  /a:\n    get: {}\n    get: {}\n", "invalid-yaml"),
     "photo.png": (b"\x89PNG\r\n\x1a\n\0\0", "unknown-format"),
     "other.json": (b'{"colour": "red"}', "unknown-format"),
+    "null.json": (b"null", "wrong-type"),
+    "odd.json": (b'{"tools": null, "openapi": null, "paths": 3}', "unsupported-version"),
 }
 
 

@@ -45,11 +45,6 @@ def store(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_tool_is_released_by_an_approval_alone(store: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    assert _released(_TOOL, store)
-    assert not _released(_TOOL, tmp_path_factory.mktemp("another"))
-
-
 @pytest.mark.parametrize("what", _CHANGES)
 def test_a_change_after_the_approval_voids_it(store: Path, what: str) -> None:
     changed = replace(_TOOL, **_CHANGES[what])

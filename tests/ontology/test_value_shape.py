@@ -79,10 +79,8 @@ OUTSIDE: list[str] = [
 ]
 
 
-def test_what_re2_does_not_know_and_what_is_large_has_no_shape(subtests: pytest.Subtests) -> None:
-    for pattern in OUTSIDE:
-        with subtests.test(ascii(pattern)):
-            assert shape_of_pattern(pattern) is None
+def test_what_re2_does_not_know_and_what_is_large_has_no_shape() -> None:
+    assert [pattern for pattern in OUTSIDE if shape_of_pattern(pattern) is not None] == []
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^ab(?:a+A+a+A+a+A+a+A+a+A+)+!$", "x*x*x*x*x*x*x*y"])
@@ -93,30 +91,15 @@ def test_matching_takes_linear_time(pattern: str) -> None:
         assert not matches(facts_of(shape).expression, value)
 
 
-UNSPECIFIC: list[ValueShape] = [
-    KIND_SHAPES["integer"],
-    KIND_SHAPES["date"],
-    KIND_SHAPES["slug"],
-    KIND_SHAPES["version"],
-    KIND_SHAPES["ip"],
-    KIND_SHAPES["duration"],
-    ValueShape(r"\d{6}"),
-    ValueShape(r"\d{8}"),
-    ValueShape(r"20\d{6}"),
-    ValueShape(r"\d{10}"),
-    ValueShape(r"17\d{8}"),
-    ValueShape(r"\d{13}"),
-    ValueShape(r"\d{14}"),
-    ValueShape(r"0\.\d{2}\.\d{3}"),
-    ValueShape(r"\d\-\d{2}\-20\d{2}"),
-    ValueShape(r"https?://[!-~]{1,64}"),
-    ValueShape(r"[A-Z]{2}\d{2}"),
-    ValueShape(r"[\w+=,.@-]{1,64}"),
-    ValueShape(r"[a-z]{1,20}"),
+UNSPECIFIC = [
+    *(KIND_SHAPES[kind] for kind in "integer date slug version ip duration".split()),
+    *map(ValueShape, r"\d{6} \d{8} 20\d{6} \d{10} 17\d{8} \d{13} \d{14}".split()),
+    *map(
+        ValueShape,
+        r"0\.\d{2}\.\d{3} \d\-\d{2}\-20\d{2} https?://[!-~]{1,64} [A-Z]{2}\d{2} [\w+=,.@-]{1,64} [a-z]{1,20}".split(),
+    ),
 ]
 
 
-def test_shapes_of_words_numbers_and_dates_are_not_specific(subtests: pytest.Subtests) -> None:
-    for shape in UNSPECIFIC:
-        with subtests.test(ascii(shape)):
-            assert not is_specific(shape)
+def test_shapes_of_words_numbers_and_dates_are_not_specific() -> None:
+    assert [shape for shape in UNSPECIFIC if is_specific(shape)] == []

@@ -17,26 +17,17 @@ def tool(name: str, **schema: Any) -> Tool:
     )
 
 
-KEYS: list[str] = [
-    "X-Auth-Token",
-    "token",
-    "refresh_token",
-    "clientSecretKey",
-    "aws_secret_access_key",
-    "db_password",
-    "login.token",
-]
+KEYS = "X-Auth-Token token refresh_token clientSecretKey aws_secret_access_key db_password login.token".split()
 
 
-def test_values_of_keys_are_taken_out(subtests: pytest.Subtests) -> None:
-    for keyword in ["example", "default", "examples", "const", "enum", "pattern"]:
-        for name in KEYS:
-            with subtests.test(ascii(name)):
-                value: Any = [KEY] if keyword in ("examples", "enum") else f"^{KEY}$" if keyword == "pattern" else KEY
-                before = tool(name, **{keyword: value})
-                after = without_secrets(before)
-                assert "CRET" not in after.canonical_json()
-                assert secret_places(before, after) == [f"input_schema.properties.{name}.{keyword}"]
+@pytest.mark.parametrize("keyword", ["example", "default", "examples", "const", "enum", "pattern"])
+def test_values_of_keys_are_taken_out(keyword: str) -> None:
+    value: Any = [KEY] if keyword in ("examples", "enum") else f"^{KEY}$" if keyword == "pattern" else KEY
+    for name in KEYS:
+        before = tool(name, **{keyword: value})
+        after = without_secrets(before)
+        assert "CRET" not in after.canonical_json()
+        assert secret_places(before, after) == [f"input_schema.properties.{name}.{keyword}"]
 
 
 @pytest.mark.parametrize("keyword", ["enum", "pattern", "const", "format"])
@@ -70,8 +61,6 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def test_other_values_stay(subtests: pytest.Subtests) -> None:
-    for name, schema in OTHERS:
-        with subtests.test(ascii(name)):
-            before = tool(name, **schema)
-            assert json.loads(without_secrets(before).canonical_json()) == json.loads(before.canonical_json())
+def test_other_values_stay() -> None:
+    for before in (tool(name, **schema) for name, schema in OTHERS):
+        assert json.loads(without_secrets(before).canonical_json()) == json.loads(before.canonical_json())

@@ -1,8 +1,9 @@
-"""Which tools cannot supply a value, and which are nearest to the consumer."""
+"""Which tools cannot supply a value, the kinds of values and names of resources, and the registered labels of hosts."""
 
 import pytest
 
 from ingest.linking.identifiers import RESOURCE_NAME, IdentifierReader, kinds_of
+from ingest.linking.subjects import registered_label
 from ontology import Parameter, load_ontology
 from tests.ingest.linking.test_rp_edges import pairs, tool
 
@@ -45,3 +46,24 @@ def test_resource_names(pattern: str, description: str, collection: str) -> None
     parameter = Parameter(name="parent", pattern=pattern, description=description)
     found = IdentifierReader(tool("list"), load_ontology()).identifier(parameter)
     assert (found.entity if found and found.field == RESOURCE_NAME else "") == collection
+
+
+LABELS = {
+    "https://api.acme.com/v1": "acme",
+    "https://user@billing.acme.co.uk:8443/x": "acme",
+    "blue-yonder.io": "blueyonder",
+    "https://alpha.azurewebsites.net": "alpha",
+    "https://eu.alpha.herokuapp.com": "alpha",
+    "calendar.googleapis.com": "googleapis",
+    "https://com.com": "com",
+    "http://192.168.1.10/v1": "",
+    "10.0.1.10": "",
+    "http://localhost:80": "",
+    "https://x.execute-api.eu-1.amazonaws.com": "",
+    "": "",
+    "crm": "",
+}
+
+
+def test_the_label_that_somebody_registered() -> None:
+    assert {address: registered_label(address) for address in LABELS} == LABELS

@@ -1,6 +1,5 @@
 """Schemas made to stand alone (every value the source accepts stays valid, nothing is lost but what the limit cuts), and as parameters; prose out of markup."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,15 +16,13 @@ def alone(schema: Any, *, output: bool = False) -> dict[str, Any]:
     return dict(self_contained(schema, local_lookup(schema), output=output).schema)
 
 
-DIALECT: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
-    (
-        {"type": "array", "items": {"type": "integer", "minimum": 1}},
-        {"type": "array", "items": {"type": "integer", "minimum": 1}},
-    ),
-    (
-        {"type": "object", "additionalProperties": {"type": "string"}},
-        {"type": "object", "additionalProperties": {"type": "string"}},
-    ),
+KEPT: list[dict[str, Any]] = [
+    {"type": "array", "items": {"type": "integer", "minimum": 1}},
+    {"type": "object", "additionalProperties": {"type": "string"}},
+    {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
+]
+DIALECT: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    *((source, source) for source in KEPT),
     ({"type": "string", "nullable": True, "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
     (
         {"type": ["number", "string"], "nullable": True, "enum": [1, "a"]},
@@ -36,10 +33,6 @@ DIALECT: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
     ({"type": "string", "example": "INC0012345"}, {"type": "string", "examples": ["INC0012345"]}),
     ({"type": "file"}, {"type": "string", "format": "binary"}),
     ({"type": "dict"}, {"type": "object"}),
-    (
-        {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
-        {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
-    ),
     ({"type": "any"}, {}),
     ({"type": "string", "enum": [0, True], "default": 1}, {"type": "string", "enum": ["0", "true"], "default": "1"}),
     ({"type": "integer", "nullable": True, "enum": ["1", "2"]}, {"type": ["integer", "null"], "enum": [1, 2, None]}),
@@ -53,10 +46,8 @@ DIALECT: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
 ]
 
 
-def test_what_a_schema_states_is_kept_in_one_dialect(subtests: pytest.Subtests) -> None:
-    for source, expected in DIALECT:
-        with subtests.test(ascii(source)):
-            assert alone(source) == expected
+def test_what_a_schema_states_is_kept_in_one_dialect() -> None:
+    assert [alone(source) for source, _ in DIALECT] == [expected for _, expected in DIALECT]
 
 
 def test_references_become_definitions_and_cycles_stay() -> None:

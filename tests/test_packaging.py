@@ -66,20 +66,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     shutil.copytree(ROOT / "examples" / "company", source / "examples" / "company", ignore=ignored)
     for name in PROJECT_FILES:
         shutil.copy(ROOT / name, source / name)
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-index",
-    ]
+    options = "--quiet --disable-pip-version-check --no-deps --no-index --no-build-isolation"
     uncompressed = "--config-settings=--build-option=--compression=stored"  # only the names are read
-    subprocess.run(
-        [*command, uncompressed, "--no-build-isolation", "--wheel-dir", str(folder), str(source)], check=True
-    )
+    command = [sys.executable, "-m", "pip", "wheel", *options.split(), uncompressed, "--wheel-dir", str(folder)]
+    subprocess.run([*command, str(source)], check=True)
     (made,) = folder.glob("egotools-*.whl")
     with zipfile.ZipFile(made) as archive:
         return set(archive.namelist())

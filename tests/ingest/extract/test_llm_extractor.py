@@ -154,16 +154,10 @@ def test_what_the_model_made_up_is_refused_with_its_reason(ontology: Ontology) -
     rows = [
         *GOOD,
         row("delivery", "managed_by", "stock clerk", "managed by the stock clerk", "business_object user_role"),
-        row("customs_code", "refers_to", "warehouse", "a warehouse", "parameter business_object"),
-        row("delivery", "related_to", "Deliveries", "for a delivery"),
-        row("warehouse", "acts_on", "delivery", "belongs to a warehouse"),
-        row("the tool", "part_of", "warehouse", "a warehouse", "tool business_object"),
         row("x" * 100, "part_of", "warehouse", "a warehouse"),
     ]
     model = ScriptedChat([answer(rows)])
     (extraction,) = LlmExtractor(model, ontology).extract([tool()])
     valid = validate(tool(), extraction.triples, ontology)
-    assert {"no-evidence", "contradicts-declared", "self-loop", "outside-domain", "long-name"} <= {
-        one.reason for one in (*extraction.rejected, *valid.rejected)
-    }
+    assert {one.reason for one in (*extraction.rejected, *valid.rejected)} == {"no-evidence", "long-name"}
     assert "stock clerk" not in {triple.tail for triple in valid.triples}

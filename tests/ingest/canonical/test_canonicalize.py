@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ingest.canonical.canonicalize import Canonicalization, canonicalize, system_aliases
-from ontology import Ontology, Provenance, Tool, Triple, load_ontology
-
-SAID = Provenance("erp/t1", "description", "rules.v1", 0, 5)
+from ontology import Ontology, Tool, Triple, load_ontology
+from tests.ingest import triple
 
 
 @pytest.fixture(scope="module")
@@ -18,27 +17,12 @@ def ontology() -> Ontology:
 def has(
     name: str, kind: str = "business_object", *, tool: str = "erp/t1", field: str = "description", times: int = 1
 ) -> list[Triple]:
-    triple = Triple(
-        head=tool,
-        head_type="tool",
-        predicate="has_parameter" if kind == "parameter" else "has_entity",
-        tail=name,
-        tail_type=kind,
-        confidence=0.8,
-        provenance=replace(SAID, tool_id=tool, field=field),
-    )
-    return [triple] * times
+    return [triple(tool, "has_entity", name, types=("tool", kind), confidence=0.8, field=field, span=(0, 5))] * times
 
 
-def between(head: str, predicate: str, tail: str, types: tuple[str, str] = ("business_object",) * 2) -> Triple:
-    return Triple(
-        head=head,
-        head_type=types[0],
-        predicate=predicate,
-        tail=tail,
-        tail_type=types[1],
-        confidence=0.6,
-        provenance=SAID,
+def between(head: str, predicate: str, tail: str) -> Triple:
+    return triple(
+        head, predicate, tail, types=("business_object",) * 2, tool="erp/t1", field="description", span=(0, 5)
     )
 
 

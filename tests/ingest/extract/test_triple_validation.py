@@ -1,11 +1,12 @@
 """Which triples hold: one test for each reason to reject, and that nothing true is rejected."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import pytest
 
 from ingest.extract.triple_validation import validate
-from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
+from ontology import Dependency, Parameter, Tool, load_ontology
+from tests.ingest import triple
 
 ONTOLOGY = load_ontology()
 TOOL = Tool(
@@ -22,29 +23,15 @@ TOOL = Tool(
 )
 
 
-def triple(
-    ends: tuple[str, str, str, str, str],
-    *,
-    field: str = "description",
-    span: tuple[int, int] = (-1, -1),
-    confidence: float = 0.5,
-) -> Triple:
+GOOD = ("reminder", "business_object", "sent_to", "supplier", "business_object")
+
+
+def reason(
+    ends: Sequence[str], *, field: str = "description", span: tuple[int, int] = (-1, -1), confidence: float = 0.5
+) -> str:
     head, head_type, predicate, tail, tail_type = ends
-    return Triple(
-        head=head,
-        head_type=head_type,
-        predicate=predicate,
-        tail=tail,
-        tail_type=tail_type,
-        confidence=confidence,
-        provenance=Provenance(TOOL.id, field, "test.v1", *span),
-    )
-
-
-GOOD = triple(("reminder", "business_object", "sent_to", "supplier", "business_object"))
-
-
-def reason(one: Triple) -> str:
+    types = head_type, tail_type
+    one = triple(head, predicate, tail, types=types, confidence=confidence, tool=TOOL.id, field=field, span=span)
     found = validate(TOOL, [one], ONTOLOGY)
     assert (one in found.triples) + len(found.rejected) == 1
     return found.rejected[0].reason if found.rejected else ""
@@ -84,12 +71,12 @@ REASONS = {
 
 
 def test_each_reason_to_refuse_and_what_the_document_says_is_kept() -> None:
-    assert {ends: reason(triple(ends)) for ends in REASONS} == REASONS
+    assert {ends: reason(ends) for ends in REASONS} == REASONS
 
 
 @pytest.mark.parametrize("confidence", [1.5, float("nan")])
 def test_a_confidence_is_between_0_and_1(confidence: float) -> None:
-    assert reason(replace(GOOD, confidence=confidence)) == "confidence-range"
+    assert reason(GOOD, confidence=confidence) == "confidence-range"
 
 
 @pytest.mark.parametrize(
@@ -104,4 +91,4 @@ def test_a_confidence_is_between_0_and_1(confidence: float) -> None:
     ],
 )
 def test_evidence_lies_in_its_field(field: str, span: tuple[int, int]) -> None:
-    assert reason(replace(GOOD, provenance=Provenance(TOOL.id, field, "x", *span))) == "span-outside-field"
+    assert reason(GOOD, field=field, span=span) == "span-outside-field"

@@ -1,10 +1,12 @@
-"""R-P edges: which output fills which input."""
+"""R-P edges: which output fills which input; and signing in: who requires a session needs the one tool that opens it."""
 
+import random
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,8 +63,6 @@ def test_a_planted_chain_is_found() -> None:
     ]
     chain = ["search_suppliers", "list_contracts", "list_invoices", "pay_invoice", "cancel_payment"]
     assert pairs(tools) == set(pairwise(chain))
-    graph = nx.DiGraph(pairs(tools))
-    assert nx.shortest_path(graph, chain[0], chain[-1]) == chain
 
 
 def test_a_cycle_is_kept_and_no_tool_supplies_itself() -> None:
@@ -139,3 +139,48 @@ def test_a_better_score_is_a_higher_confidence() -> None:
         found = sorted({(edge.score, edge.confidence) for edge in links(list(tools), predicate)})
         assert len(found) > 10
         assert all(0 < one[1] <= other[1] <= 1 for one, other in pairwise(found))
+
+
+bank = partial(tool, namespace="bank")
+
+LOGIN = bank("login", "username password", "token")
+BALANCE = bank("get_balance", "token account_number", "balance")
+TRANSFER = bank("transfer_money", "account_number amount token", "transfer_id")
+
+
+def needs(tools: Sequence[Tool]) -> list[tuple[str, str, str, str]]:
+    """The ``depends_on`` edges, in order."""
+    found = links(list(tools), "depends_on")
+    return [(edge.source, edge.target, edge.parameter, edge.output) for edge in found]
+
+
+def test_the_one_tool_that_opens_a_session_is_needed_by_all_that_require_it() -> None:
+    assert needs([LOGIN, BALANCE, TRANSFER]) == [
+        ("bank/get_balance", "bank/login", "token", "token"),
+        ("bank/transfer_money", "bank/login", "token", "token"),
+    ]
+    (edge,) = links([LOGIN, BALANCE], "depends_on")
+    assert (edge.entity, edge.field, edge.confidence) == ("session", "token", 0.9)
+    assert edge.key == "depends_on:token"
+
+
+def test_what_fills_any_other_input_is_not_needed() -> None:
+    accounts = bank("find_account", "customer_name", "account_number")
+    assert [edge.source for edge in links([accounts, BALANCE])] == [accounts.id]
+    assert needs([accounts, BALANCE]) == []
+
+
+def test_of_two_logins_none_is_needed() -> None:
+    assert needs([LOGIN, bank("sign_in", "card_number", "token"), BALANCE]) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_is_that_of_the_catalogue_and_the_edges_are_the_same_in_any(seed: int) -> None:
+    tools = [LOGIN, BALANCE, TRANSFER, bank("close_account", "token account_number")]
+    expected = needs(tools)
+    assert expected == needs(tools)
+    assert [source for source, *_ in expected] == ["bank/get_balance", "bank/transfer_money", "bank/close_account"]
+    turned = list(tools)
+    random.Random(seed).shuffle(turned)
+    assert [source for source, *_ in needs(turned)] == [each.id for each in turned if each is not LOGIN]
+    assert sorted(needs(turned)) == sorted(expected)

@@ -92,20 +92,6 @@ def test_whatever_the_source_holds_the_result_is_a_valid_schema(source: Any) -> 
     Draft202012Validator.check_schema(alone({"properties": {"x": source}}))
 
 
-def test_the_same_field_in_two_branches_keeps_what_both_say() -> None:
-    schema = {
-        "oneOf": [
-            {"properties": {"at": {"properties": {"city": {"type": "string"}}}}, "required": ["at"]},
-            {"properties": {"at": {"properties": {"zip": {"type": "string"}}}}, "required": ["at"]},
-        ]
-    }
-    assert [(p.name, p.required) for p in flatten(schema).parameters] == [
-        ("at", True),
-        ("at.city", False),
-        ("at.zip", False),
-    ]
-
-
 @pytest.mark.parametrize(
     ("markup", "text"),
     [

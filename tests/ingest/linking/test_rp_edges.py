@@ -1,8 +1,11 @@
-"""R-P edges: which output fills which input; and signing in: who requires a session needs the one tool that opens it."""
+"""R-P edges: which output fills which input; signing in: who requires a session needs the one tool that
+opens it; and context parameters, which no other tool supplies.
+"""
 
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -184,3 +187,48 @@ def test_the_order_is_that_of_the_catalogue_and_the_edges_are_the_same_in_any(se
     random.Random(seed).shuffle(turned)
     assert [source for source, *_ in needs(turned)] == [each.id for each in turned if each is not LOGIN]
     assert sorted(needs(turned)) == sorted(expected)
+
+
+KINDS = tuple(
+    "disk network router snapshot image firewall gateway tunnel subnet license reservation commitment".split()
+)
+
+
+def get(path: str, *outputs: str, namespace: str = "compute", required: tuple[str, ...] = ()) -> Tool:
+    places = [part[1:-1] for part in path.split("/") if part.startswith("{")]
+    return Tool(
+        id=f"{namespace}/GET {path}",
+        name=f"GET {path}",
+        parameters=tuple(Parameter(name=name, required=True, location="path") for name in (*places, *required)),
+        returns=tuple(Parameter(name=name) for name in outputs),
+        metadata={"path": path, "method": "GET", "namespace": namespace},
+    )
+
+
+def catalogue() -> list[Tool]:
+    tools = [get("/projects", "items[].id"), get("/projects/{project}", "id")]
+    for kind in KINDS:
+        tools.append(get(f"/projects/{{project}}/{kind}s", "items[].id"))
+        tools.append(get(f"/projects/{{project}}/{kind}s/{{{kind}}}", "id"))
+    return tools
+
+
+def test_what_stands_first_in_most_paths_is_context() -> None:
+    found = derive_links(catalogue(), ONTOLOGY)
+    assert found.context["compute/GET /projects/{project}/disks/{disk}"] == ("project",)
+    # What a tool is about is not its surroundings.
+    assert "compute/GET /projects/{project}" not in found.context
+
+
+def test_no_tool_supplies_context_and_the_rest_is_supplied() -> None:
+    edges = derive_links(catalogue(), ONTOLOGY).edges
+    filled = {edge.parameter for edge in edges if edge.target.count("/") > 2 or edge.source.count("/") > 2}
+    assert "disk" in filled
+    assert not [edge for edge in edges if edge.parameter == "project" and edge.target.count("/") > 3]
+
+
+def test_an_input_of_the_path_is_context_where_the_body_has_one_of_its_name() -> None:
+    tool = get("/projects/{project}/disks/{disk}:copy", "id")
+    body = Parameter(name="project", description="The name to show", enum=("a", "b"), location="body")
+    tool = replace(tool, id="compute/copy", parameters=(*tool.parameters, body))
+    assert "project" in derive_links([*catalogue(), tool], ONTOLOGY).context["compute/copy"]

@@ -3,6 +3,7 @@ their tools: types and facets of EDM, keys, filters, functions and actions.
 """
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,22 +130,13 @@ def outputs(tool: Tool) -> list[str]:
     return [output.name for output in tool.returns]
 
 
-def test_v2_sets_give_the_tools_that_their_capabilities_allow(tmp_path: Path) -> None:
+def test_v2_tools_that_capabilities_allow_with_inputs_outputs_and_texts(tmp_path: Path) -> None:
     tools, rejected = read(tmp_path, V2)
     assert rejected == []
     assert list(tools) == [
-        "query_A_StockOrder",
-        "read_A_StockOrder",
-        "create_A_StockOrder",
-        "update_A_StockOrder",
-        "create_A_StockOrderItem",
-        "delete_A_StockOrderItem",
-        "ReleaseOrder",
+        *(f"{verb}_A_StockOrder" for verb in ("query", "read", "create", "update")),
+        *("create_A_StockOrderItem", "delete_A_StockOrderItem", "ReleaseOrder"),
     ]
-
-
-def test_v2_inputs_outputs_and_texts(tmp_path: Path) -> None:
-    tools, _ = read(tmp_path, V2)
     query = tools["query_A_StockOrder"]
     assert query.title == "Query stock order"
     assert query.metadata["entity"] == "stock order"
@@ -157,21 +149,12 @@ def test_v2_inputs_outputs_and_texts(tmp_path: Path) -> None:
     assert read_.returns[1].description == "Plant that receives"
     assert (read_.returns[2].type, read_.returns[2].format) == ("string", "date-time")
     # A lone key is given by the server; both keys of an item have to be said.
-    assert inputs(tools["create_A_StockOrder"]) == {
-        "StockOrder": False,
-        "Plant": True,
-        "Address": False,
-        "Address.City": False,
-    }
+    optional = {"Address": False, "Address.City": False}
+    assert inputs(tools["create_A_StockOrder"]) == {"StockOrder": False, "Plant": True, **optional}
     item = tools["create_A_StockOrderItem"]
     assert inputs(item) == {"StockOrder": True, "StockOrderItem": True, "Quantity": False}
     assert item.parameters[2].description == "How much is wanted"
-    assert inputs(tools["update_A_StockOrder"]) == {
-        "StockOrder": True,
-        "Plant": False,
-        "Address": False,
-        "Address.City": False,
-    }
+    assert inputs(tools["update_A_StockOrder"]) == {"StockOrder": True, "Plant": False, **optional}
     assert tools["update_A_StockOrder"].metadata["path"] == "/A_StockOrder({StockOrder})"
     assert tools["delete_A_StockOrderItem"].metadata["method"] == "DELETE"
     release = tools["ReleaseOrder"]
@@ -184,16 +167,10 @@ def test_v2_inputs_outputs_and_texts(tmp_path: Path) -> None:
 def test_v2_navigation_becomes_dependencies(tmp_path: Path) -> None:
     readable = V2.replace('sap:addressable="false"', "")
     tools, _ = read(tmp_path, readable)
-    assert tools["read_A_StockOrder"].depends_on == (
-        Dependency(
-            tool="read_A_StockOrderItem", parameter="StockOrder", output="StockOrder", reason="navigation to_Item"
-        ),
-    )
-    assert tools["create_A_StockOrderItem"].depends_on == (
-        Dependency(
-            tool="query_A_StockOrder", parameter="StockOrder", output="value[].StockOrder", reason="navigation to_Item"
-        ),
-    )
+    item = partial(Dependency, parameter="StockOrder", reason="navigation to_Item")
+    assert tools["read_A_StockOrder"].depends_on == (item(tool="read_A_StockOrderItem", output="StockOrder"),)
+    creation = tools["create_A_StockOrderItem"]
+    assert creation.depends_on == (item(tool="query_A_StockOrder", output="value[].StockOrder"),)
     hidden, _ = read(tmp_path, V2)
     assert hidden["read_A_StockOrder"].depends_on == ()  # nothing reads the items
 
@@ -204,17 +181,11 @@ def test_v4_sets_singletons_and_contained_collections(tmp_path: Path) -> None:
     assert list(tools) == [
         *(f"{verb}_customers" for verb in ("query", "read", "create", "update", "delete")),
         *(f"{verb}_customers_notes" for verb in ("query", "read", "update", "delete")),
-        "read_customers_profile",
-        "update_customers_profile",
+        *("read_customers_profile", "update_customers_profile"),
         *(f"{verb}_orders" for verb in ("query", "read", "create", "update")),
-        "read_me",
-        "update_me",
+        *("read_me", "update_me"),
         *(f"{verb}_me_notes" for verb in ("query", "read", "update", "delete")),
-        "read_me_profile",
-        "update_me_profile",
-        "ping",
-        "order.cancel",
-        "order.recent",
+        *("read_me_profile", "update_me_profile", "ping", "order.cancel", "order.recent"),
     ]
     note = tools["read_customers_notes"]
     assert {name: required for name, required in inputs(note).items() if required} == {"customer_id": True, "id": True}

@@ -1,5 +1,8 @@
-"""Schemas made to stand alone (every value the source accepts stays valid, nothing is lost but what the limit cuts), and as parameters; prose out of markup."""
+"""Schemas made to stand alone (every value the source accepts stays valid, nothing is lost but what the limit cuts), and as parameters;
+prose out of markup; values of passwords and keys, which do not stay in tools.
+"""
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +12,8 @@ from jsonschema import Draft202012Validator
 from ingest.sources.json_schema.schema import flatten, local_lookup
 from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.prose import plain
+from ingest.sources.sanitize import is_example, secret_places, without_secrets
+from ontology.tool import Tool
 from tests.ingest.sources import any_json
 
 
@@ -111,3 +116,61 @@ def test_markup_becomes_plain_text(markup: str, text: str) -> None:
 def test_a_bound_that_no_float_holds_is_none() -> None:
     (field,) = flatten({"properties": {"n": {"type": "integer", "minimum": -(10**400), "maximum": 9}}}).parameters
     assert dict(field.bounds) == {"maximum": 9}
+
+
+KEY = "S3CRETa1b2c3d4"
+
+
+def secret_tool(name: str, **schema: Any) -> Tool:
+    return Tool(
+        id="find", name="find", input_schema={"type": "object", "properties": {name: {"type": "string", **schema}}}
+    )
+
+
+KEYS = "X-Auth-Token token refresh_token clientSecretKey aws_secret_access_key db_password login.token".split()
+
+
+@pytest.mark.parametrize("keyword", ["example", "default", "examples", "const", "enum", "pattern"])
+def test_values_of_keys_are_taken_out(keyword: str) -> None:
+    value: Any = [KEY] if keyword in ("examples", "enum") else f"^{KEY}$" if keyword == "pattern" else KEY
+    for name in KEYS:
+        before = secret_tool(name, **{keyword: value})
+        after = without_secrets(before)
+        assert "CRET" not in after.canonical_json()
+        assert secret_places(before, after) == [f"input_schema.properties.{name}.{keyword}"]
+
+
+@pytest.mark.parametrize("keyword", ["enum", "pattern", "const", "format"])
+def test_what_is_valid_is_taken_out_whole_where_it_has_a_secret(keyword: str) -> None:
+    for value, secrets in ((f"a|{KEY}", (KEY,)), ("ghp_" + "a1" * 18, ())):
+        before = secret_tool("login", **{keyword: [value] if keyword == "enum" else value})
+        (place,) = secret_places(before, after := without_secrets(before, secrets))
+        assert after.input_schema == secret_tool("login").input_schema and place.endswith(keyword)
+        assert is_example(place) is (keyword != "format")
+
+
+OTHERS: list[tuple[str, dict[str, Any]]] = [
+    ("token", {"example": "USDT"}),
+    ("token", {"example": "<TOKEN>"}),
+    ("token", {"example": "your_token_12345"}),
+    ("token", {"example": "0x" + "dAC17F958D" * 4}),
+    ("token", {"pattern": "^[A-Za-z0-9]{16}$"}),
+    ("nextPageToken", {"example": KEY}),
+    ("clientRequestToken", {"example": KEY}),
+    ("password", {"enum": ["set", "unset"]}),
+    ("password", {"pattern": "^(?=.*[0-9]).{8,64}$"}),
+    ("order_id", {"example": KEY, "enum": [KEY]}),
+    (
+        "key",
+        {
+            "pattern": "^(ssh-rsa|sk-ssh-ed25519|sk-ecdsa-sha2-nistp256)@openssh.com",
+            "enum": ["sk-ssh-ed25519@openssh.com"],
+        },
+    ),
+    ("login", {"pattern": "password=[a-z]{3}x12345678|ghp_[A-Za-z0-9]{36}", "enum": ["a", "see password=x12345678"]}),
+]
+
+
+def test_other_values_stay() -> None:
+    for before in (secret_tool(name, **schema) for name, schema in OTHERS):
+        assert json.loads(without_secrets(before).canonical_json()) == json.loads(before.canonical_json())

@@ -14,40 +14,38 @@ from ontology.value_shape import (
     shape_of_pattern,
 )
 
-
-@pytest.mark.parametrize(
-    ("value", "pattern"),
-    [
-        ("INC0012345", r"INC\d{7}"),
-        ("PROJ-123", r"PROJ\-\d{2,5}"),
-        ("PR-2024-00123", r"PR\-20\d{2}\-\d{5}"),
-        ("cus_NffrFeUfNV2Hib", r"cus_[0-9A-Za-z]{14}"),
-        ("i-0abcd1234efab5678", r"i\-[0-9a-f]{17}"),
-        ("123456789012", r"\d{12}"),
-        ("0000100234", r"0\d{9}"),
-        ("P-1001.02", r"P\-\d{4}\.\d{2}"),
-        ("TO-10047110815", r"TO\-\d{11}"),
-        ("10-4711-A", r"\d{2}\-\d{4}\-[A-Z]"),
-    ],
-)
-def test_the_shape_keeps_the_first_letters_and_separators_and_counts_digits(value: str, pattern: str) -> None:
-    shape = shape_of(value)
-    assert shape == ValueShape(pattern)
-    assert re.fullmatch(pattern, value)
-    assert is_specific(shape)
+SHAPES = {
+    "INC0012345": r"INC\d{7}",
+    "PROJ-123": r"PROJ\-\d{2,5}",
+    "PR-2024-00123": r"PR\-20\d{2}\-\d{5}",
+    "cus_NffrFeUfNV2Hib": r"cus_[0-9A-Za-z]{14}",
+    "i-0abcd1234efab5678": r"i\-[0-9a-f]{17}",
+    "123456789012": r"\d{12}",
+    "0000100234": r"0\d{9}",
+    "P-1001.02": r"P\-\d{4}\.\d{2}",
+    "TO-10047110815": r"TO\-\d{11}",
+    "10-4711-A": r"\d{2}\-\d{4}\-[A-Z]",
+}
 
 
-@pytest.mark.parametrize(
-    ("pattern", "shape"),
-    [
-        (r"^INC[0-9]{7}$", r"INC\d{7}"),
-        (r"[A-Z]+-\d+", r"[A-Z]+-\d+"),
-        (r"^vol-([0-9a-f]{8}|[0-9a-f]{17})$", r"vol-([0-9a-f]{8}|[0-9a-f]{17})"),
-        (r"^a\u002Fb\$", r"a\x{002F}b\$"),
-    ],
-)
-def test_a_pattern_is_a_shape_without_its_ends(pattern: str, shape: str) -> None:
-    assert shape_of_pattern(pattern) == ValueShape(shape)
+def test_the_shape_keeps_the_first_letters_and_separators_and_counts_digits() -> None:
+    for value, pattern in SHAPES.items():
+        assert shape_of(value) == ValueShape(pattern)
+        assert re.fullmatch(pattern, value) and is_specific(ValueShape(pattern))
+
+
+PATTERNS = {
+    r"^INC[0-9]{7}$": r"INC\d{7}",
+    r"[A-Z]+-\d+": r"[A-Z]+-\d+",
+    r"^vol-([0-9a-f]{8}|[0-9a-f]{17})$": r"vol-([0-9a-f]{8}|[0-9a-f]{17})",
+    r"^a\u002Fb\$": r"a\x{002F}b\$",
+}
+
+
+def test_a_pattern_is_a_shape_without_its_ends() -> None:
+    assert {pattern: shape_of_pattern(pattern) for pattern in PATTERNS} == {
+        pattern: ValueShape(shape) for pattern, shape in PATTERNS.items()
+    }
 
 
 @pytest.mark.parametrize(

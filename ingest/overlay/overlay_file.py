@@ -141,11 +141,7 @@ def load_overlays(paths: Sequence[Path]) -> tuple[Overlay, ...]:
 
     :raises OverlayFileError: when a file has faults; the problem lists each with its line.
     """
-    overlays = []
-    for path in paths:
-        overlay, faults = check_overlay(path)
-        overlays.append(accepted(overlay, faults, OverlayFileError, path))
-    return tuple(overlays)
+    return tuple(accepted(*check_overlay(path), OverlayFileError, path) for path in paths)
 
 
 def check_overlay(path: Path) -> Checked[Overlay]:

@@ -173,12 +173,9 @@ class _Parser:
 
     def service(self, document: Document) -> Service:
         types = {full: self._type(element, full) for element, full in self._qualified("EntityType", "ComplexType")}
-        enums: dict[str, tuple[str, ...]] = {}
-        flags: set[str] = set()
-        for element, full in self._qualified("EnumType"):
-            enums[full] = tuple(member for _, member in self._named(element, "Member"))
-            if _flag(element, "IsFlags", default=False):
-                flags.add(full)
+        listed = list(self._qualified("EnumType"))
+        enums = {full: tuple(member for _, member in self._named(element, "Member")) for element, full in listed}
+        flags = frozenset(full for element, full in listed if _flag(element, "IsFlags", default=False))
         aliases = {full: e.get("UnderlyingType", "Edm.String") for e, full in self._qualified("TypeDefinition")}
         operations: defaultdict[str, list[Element]] = defaultdict(list)
         for element, full in self._qualified("Function", "Action"):
@@ -200,7 +197,7 @@ class _Parser:
             namespace=main.get("Namespace", ""),
             types=types,
             enums=enums,
-            flags=frozenset(flags),
+            flags=flags,
             aliases=aliases,
             sets=tuple(sets),
             operations=(*imports, *bound),

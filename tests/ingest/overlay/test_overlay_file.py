@@ -7,6 +7,7 @@ import pytest
 from ingest.linking.edges import derive_links
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import check_overlay, is_overlay_file, load_overlays
+from ontology.files import write_file
 from ontology.ontology import load_ontology
 from ontology.tool import Dependency, Parameter, Tool
 
@@ -39,9 +40,7 @@ namespaces:
 
 
 def write(folder: Path, text: str, name: str = "overlay.yaml") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
+    return write_file(folder / name, text)
 
 
 def test_every_fault_has_its_line(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from ingest.sources import read_catalog
 from ingest.sources.sources_file import check_sources, load_sources
 from ontology.errors import SourcesFileError
+from ontology.files import write_file
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 
 API = {
@@ -51,9 +52,7 @@ extra: 1
 
 
 def write(folder: Path, text: str) -> Path:
-    path = folder / "sources.yaml"
-    path.write_text(text, encoding="utf-8")
-    return path
+    return write_file(folder / "sources.yaml", text)
 
 
 def test_all_faults_of_a_file_are_reported_at_once_with_line_and_remedy(tmp_path: Path) -> None:

@@ -95,9 +95,8 @@ class BuildReport:
     context_parameters: tuple[tuple[str, str, int], ...] = ()
     overlay: OverlayReport | None = None
     phrases: PhraseReport | None = None
-    near_duplicates: tuple[
-        tuple[str, ...], ...
-    ] = ()  # groups of tools of one namespace that their documents hardly tell apart
+    # groups of tools of one namespace that their documents hardly tell apart
+    near_duplicates: tuple[tuple[str, ...], ...] = ()
     # places in documents that could mislead a model, and the tools that were left out for them
     findings: FindingsReport = field(default_factory=FindingsReport)
     # where the ranking weights come from, one sentence; empty for the shipped ones, where nothing was tuned

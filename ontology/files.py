@@ -85,13 +85,9 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary, open(temporary, "wb") as file:
-            file.writelines(map(row_line, rows))
+            for row in rows:  # a lone surrogate becomes an escape sequence
+                file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
     return path
-
-
-def row_line(row: Mapping[str, Any]) -> bytes:
-    """Return an object as a line of a JSON Lines file; a lone surrogate becomes an escape sequence."""
-    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 @contextmanager

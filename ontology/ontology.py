@@ -114,12 +114,8 @@ def _base(name: str) -> str:
     return name
 
 
-_Gone: TypeAlias = Annotated[
-    None,
-    gone(
-        "leave it out: --extractor llm reads relations", "no phrase of a document is mapped onto a predicate any more"
-    ),
-]
+_NO_PHRASES = "no phrase of a document is mapped onto a predicate any more"
+_Gone: TypeAlias = Annotated[None, gone("leave it out: --extractor llm reads relations", _NO_PHRASES)]
 
 
 class _Row(Rows):

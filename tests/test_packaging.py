@@ -15,11 +15,6 @@ PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE", "NOTICE")
 DATA = (".yaml", ".json", ".onnx", ".npy", ".pyi", ".txt", ".jsonl", ".js", ".css", ".html", ".svg", ".woff2")
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_every_import_package_is_marked_as_typed(package: str) -> None:
-    assert (ROOT / package / "py.typed").is_file()
-
-
 def test_the_client_is_found_beside_a_folder_that_is_called_like_the_package(tmp_path: Path) -> None:
     (tmp_path / "egotools").mkdir()  # a clone has no __init__.py
     (tmp_path / "client.py").write_text("from egotools import Client", encoding="utf-8")
@@ -71,20 +66,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     shutil.copytree(ROOT / "examples" / "company", source / "examples" / "company", ignore=ignored)
     for name in PROJECT_FILES:
         shutil.copy(ROOT / name, source / name)
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-index",
-    ]
+    options = "--quiet --disable-pip-version-check --no-deps --no-index --no-build-isolation"
     uncompressed = "--config-settings=--build-option=--compression=stored"  # only the names are read
-    subprocess.run(
-        [*command, uncompressed, "--no-build-isolation", "--wheel-dir", str(folder), str(source)], check=True
-    )
+    command = [sys.executable, "-m", "pip", "wheel", *options.split(), uncompressed, "--wheel-dir", str(folder)]
+    subprocess.run([*command, str(source)], check=True)
     (made,) = folder.glob("egotools-*.whl")
     with zipfile.ZipFile(made) as archive:
         return set(archive.namelist())

@@ -212,7 +212,9 @@ class _Tree:
         for verb in self.doc:
             if verb.idx < self.prefix_chars or not verb.tag_.startswith("VB") or not self._has_tool_subject(verb):
                 continue
-            base = self._action(verb)
+            # :mod:`ingest.extract.sentences` replaces "get" by "see"
+            is_get = verb.idx == self.prefix_chars and verb.lower_ in ("see", "sees")
+            base = "get" if is_get else action(verb.text)
             only_links = base in _LINKING_VERBS and _children(verb, "xcomp", "ccomp")
             if not base or only_links or _children(verb, "neg"):
                 continue
@@ -221,12 +223,6 @@ class _Tree:
                     name = " ".join([base, *canonical_name(target.core).split()[-MAX_OBJECT_WORDS:]])
                     start, end = min(verb.idx, target.core_start), max(verb.idx + len(verb.text), target.end)
                     yield Capability(name, target.core, (start - self.prefix_chars, end - self.prefix_chars))
-
-    def _action(self, verb: Any) -> str:
-        """Return the action of a verb; :mod:`ingest.extract.sentences` replaces "get" by "see"."""
-        if verb.idx == self.prefix_chars and verb.lower_ in ("see", "sees"):
-            return "get"
-        return action(verb.text)
 
     def _has_tool_subject(self, verb: Any) -> bool:
         """Whether the tool is the subject of the verb: the inserted subject, or a word for the tool."""

@@ -51,12 +51,9 @@ def _boost(value: Any) -> float:
     return boost
 
 
-def _tool_alone(value: Any) -> Any:
-    return {"tool": value} if isinstance(value, Located) else value
-
-
 _Text: TypeAlias = Annotated[Located, PlainValidator(_public)]
 _Flag: TypeAlias = Annotated[bool, PlainValidator(_flag)]
+_TOOL_ALONE = BeforeValidator(lambda value: {"tool": value} if isinstance(value, Located) else value)
 _NOTHING = Located()
 
 
@@ -94,7 +91,7 @@ class ToolRule(_Texts):
     title: _Text = _NOTHING
     parameters: dict[_Text, ParameterRule] = Field(default_factory=dict)
     returns: dict[_Text, ParameterRule] = Field(default_factory=dict)
-    depends_on: tuple[Annotated[Requirement, BeforeValidator(_tool_alone)], ...] = ()
+    depends_on: tuple[Annotated[Requirement, _TOOL_ALONE], ...] = ()
 
 
 class NamespaceRules(Rows):
@@ -141,11 +138,7 @@ def load_overlays(paths: Sequence[Path]) -> tuple[Overlay, ...]:
 
     :raises OverlayFileError: when a file has faults; the problem lists each with its line.
     """
-    overlays = []
-    for path in paths:
-        overlay, faults = check_overlay(path)
-        overlays.append(accepted(overlay, faults, OverlayFileError, path))
-    return tuple(overlays)
+    return tuple(accepted(*check_overlay(path), OverlayFileError, path) for path in paths)
 
 
 def check_overlay(path: Path) -> Checked[Overlay]:

@@ -130,10 +130,6 @@ def _cleaned_definition(name: str, text: str, secrets: tuple[str, ...]) -> tuple
     return name, text if cleaned is definition else schema_text(cleaned)
 
 
-def _has_mark(text: str) -> bool:
-    return any(mark in text for mark in _MARKS)
-
-
 def secret_places(before: Tool, after: Tool) -> list[str]:
     """Return the fields of a tool that :func:`without_secrets` changed (``parameters[2].example``); never a value."""
     return list(_changed(before.to_json(), after.to_json(), ""))
@@ -214,7 +210,8 @@ def _cleaned_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
 
 
 def _redacted(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
-    return redact_document_text(text, secrets, is_name=is_name) if secrets or _has_mark(text) else text
+    may_have = secrets or any(mark in text for mark in _MARKS)
+    return redact_document_text(text, secrets, is_name=is_name) if may_have else text
 
 
 # The operations of one document repeat the texts of its schemas.

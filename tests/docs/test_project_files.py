@@ -1,4 +1,4 @@
-"""The files about the project agree with each other and with the tree."""
+"""The files about the project agree with each other and with the tree; every list of requirements is locked with hashes."""
 
 import re
 import tomllib
@@ -10,7 +10,9 @@ import yaml
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+VERSION = PROJECT["project"]["version"]
+OF_AGENTS = {"langchain", "llamaindex", "openai-agents", "pydantic-ai", "haystack"}  # not installed alone
 
 
 def _leaves(nav: Any) -> list[str]:
@@ -42,22 +44,22 @@ def test_the_version_is_one() -> None:
     assert changelog.index("## [Unreleased]") < changelog.index(f"## [{VERSION}]")
 
 
-def _pages() -> list[Path]:
-    folders = [DOCS, *(ROOT / name for name in ("examples", "benchmarks"))]
-    return [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.glob("**/*.md"))]
+_PATH = re.compile(
+    r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|yaml|md|sh|proto))`(?!:\n)"
+)  # not the new files of CONTRIBUTING's changes
+_MODULE = re.compile(r"-m ((?:scripts|benchmarks|services)[\w.]*)")
 
 
-def test_paths_named_in_the_documents_exist() -> None:
-    """All but the new files of CONTRIBUTING's worked changes, whose line ends with a colon."""
-    pages = _pages()
-    missing = {
-        (page.name, path)
-        for page in pages
-        for path in re.findall(
-            r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|yaml|md|sh|proto))`(?!:\n)", page.read_text(encoding="utf-8")
-        )
-        if page.name != "CHANGELOG.md" and not any((folder / path).exists() for folder in (ROOT, page.parent))
-    }
+def test_paths_and_modules_named_in_the_documents_exist() -> None:
+    folders = [DOCS, ROOT / "examples", ROOT / "benchmarks"]
+    missing = set()
+    for page in [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.glob("**/*.md"))]:
+        text = page.read_text(encoding="utf-8") if page.name != "CHANGELOG.md" else ""
+        missing |= {
+            path for path in _PATH.findall(text) if not ((ROOT / path).exists() or (page.parent / path).exists())
+        }
+        modules = {name: Path(ROOT, *name.split(".")) for name in _MODULE.findall(text)}
+        missing |= {name for name, path in modules.items() if not (path.exists() or path.with_suffix(".py").exists())}
     assert missing == set()
 
 
@@ -70,12 +72,11 @@ def test_the_files_to_read_first_exist() -> None:
     assert [path for path in named if not (ROOT / path).is_file()] == []
 
 
-def test_modules_named_in_the_documents_exist() -> None:
-    missing = {
-        (page.name, module)
-        for page in _pages()
-        if page.name != "CHANGELOG.md"
-        for module in re.findall(r"-m ((?:scripts|benchmarks|services)[\w.]*)", page.read_text(encoding="utf-8"))
-        if not any(Path(ROOT, *module.split(".")).with_suffix(suffix).exists() for suffix in ("", ".py"))
-    }
-    assert missing == set()
+def test_every_requirement_file_is_locked_with_hashes() -> None:
+    extras = {*PROJECT["project"]["optional-dependencies"], "default", *PROJECT["dependency-groups"]} - {"build"}
+    files = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "requirements").glob("*.txt")}
+    assert files.keys() == extras - OF_AGENTS
+    for name, text in files.items():
+        pinned = re.split(r"^(?=[a-z0-9][^\s=]*==)", text, flags=re.MULTILINE)[1:]
+        assert pinned and [pin.split()[0] for pin in pinned if "--hash=sha256:" not in pin] == [], name
+        assert "://" not in text, f"{name} names the host of an index"

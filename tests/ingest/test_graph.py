@@ -9,31 +9,10 @@ from hypothesis import strategies as st
 
 from ingest.graph import build_graph
 from ingest.linking.edges import DerivedEdge
-from ontology import Dependency, Provenance, Tool, Triple
+from ontology import Dependency, Tool
 from ontology.tool_graph import MAX_PROVENANCE
 from tests.harness.graphs import as_networkx
-
-
-def triple(
-    head: str,
-    predicate: str,
-    tail: str,
-    *,
-    types: tuple[str, str] = ("tool", "business_object"),
-    confidence: float = 1.0,
-    field: str = "name",
-    phrase: str = "",
-) -> Triple:
-    return Triple(
-        head=head,
-        head_type=types[0],
-        predicate=predicate,
-        tail=tail,
-        tail_type=types[1],
-        confidence=confidence,
-        provenance=Provenance(head, field, "rules.v1"),
-        phrase=phrase,
-    )
+from tests.ingest import triple
 
 
 def test_every_tool_is_a_node_even_without_a_triple() -> None:

@@ -20,13 +20,11 @@ def _tree(root: type[EgotoolsError]) -> list[type[EgotoolsError]]:
 TREE = [error for error in _tree(EgotoolsError) if error.__module__ == errors.__name__]
 
 
-def test_a_status_becomes_an_error_of_its_code_or_the_root(subtests: pytest.Subtests) -> None:
-    for code in [code.name for code in grpc.StatusCode]:
-        with subtests.test(ascii(code)):
-            error = error_from_status(code, "It went wrong.", subject="there", remedy="Look.")
-            known = {kind.grpc_code for kind in TREE}
-            assert error.grpc_code == (code if code in known else "INTERNAL")
-            assert str(error) == "there: It went wrong. Look."
+@pytest.mark.parametrize("code", [code.name for code in grpc.StatusCode])
+def test_a_status_becomes_an_error_of_its_code_or_the_root(code: str) -> None:
+    error = error_from_status(code, "It went wrong.", subject="there", remedy="Look.")
+    assert error.grpc_code == (code if code in {kind.grpc_code for kind in TREE} else "INTERNAL")
+    assert str(error) == "there: It went wrong. Look."
 
 
 def test_without_a_clone_the_packages_of_an_extra_are_named(tmp_path: Path) -> None:

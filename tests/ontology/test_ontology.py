@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from ontology import Ontology, OntologyError, check_ontology, load_ontology
-
-# The entity types and predicates that the paper names (sections 3.2.1 and 3.2.2, prompt of figure 6).
+from ontology.files import write_file
 
 
 @pytest.fixture(scope="module")
@@ -15,20 +14,19 @@ def shipped() -> Ontology:
 
 
 def test_the_digest_changes_with_what_is_said_and_not_with_how(tmp_path: Path, shipped: Ontology) -> None:
-    same = tmp_path / "same.yaml"
-    same.write_text("name: egotools-default\nextends: default\n", encoding="utf-8")
-    other = tmp_path / "other.yaml"
-    other.write_text("name: egotools-default\nextends: default\nabbreviations: {xyz: something}\n", encoding="utf-8")
+    same = write_file(tmp_path / "same.yaml", "name: egotools-default\nextends: default\n")
+    other = write_file(
+        tmp_path / "other.yaml", "name: egotools-default\nextends: default\nabbreviations: {xyz: something}\n"
+    )
     assert load_ontology(same).digest == shipped.digest == load_ontology().digest
     assert load_ontology(other).digest != shipped.digest
 
 
 def test_an_extension_adds_and_replaces(tmp_path: Path, shipped: Ontology) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(
+    path = write_file(
+        tmp_path / "mine.yaml",
         "name: mine\nextends: default\nentity_types:\n  vessel: {description: A ship, is_a: entity}\n"
         "predicates:\n  sails_to: {domain: [vessel], range: [location]}\n",
-        encoding="utf-8",
     )
     mine = load_ontology(path)
     assert set(mine.predicates) == set(shipped.predicates) | {"sails_to"}
@@ -69,8 +67,7 @@ def test_an_extension_adds_and_replaces(tmp_path: Path, shipped: Ontology) -> No
     ],
 )
 def test_every_fault_is_named_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
-    path = tmp_path / "faulty.yaml"
-    path.write_text(text, encoding="utf-8")
+    path = write_file(tmp_path / "faulty.yaml", text)
     ontology, faults = check_ontology(path)
     assert ontology is None
     assert any(fault.line == line and words in str(fault) for fault in faults), list(map(str, faults))
@@ -83,10 +80,9 @@ def test_every_fault_is_named_with_its_line(tmp_path: Path, text: str, line: int
 def test_all_faults_of_form_are_found_together_and_then_all_of_names(
     tmp_path: Path, size: str, lines: list[int]
 ) -> None:
-    path = tmp_path / "faulty.yaml"
-    path.write_text(
+    path = write_file(
+        tmp_path / "faulty.yaml",
         f"name: x\nextends: default\n{size}entity_types:\n  a: {{is_a: nothing}}\npredicates:\n  p: {{domain: [ship], range: [tool]}}\n",
-        encoding="utf-8",
     )
     assert [fault.line for fault in check_ontology(path).faults] == lines
 
@@ -103,7 +99,6 @@ def test_an_unreadable_file_is_a_fault_too(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_nested_too_deeply_has_a_fault(tmp_path: Path) -> None:
-    path = tmp_path / "deep.yaml"
-    path.write_text("name: x\nabbreviations: " + "[" * 20_000, encoding="utf-8")
+    path = write_file(tmp_path / "deep.yaml", "name: x\nabbreviations: " + "[" * 20_000)
     with pytest.raises(OntologyError, match="too deeply"):
         load_ontology(path)

@@ -15,48 +15,46 @@ from ontology.redaction import (
 LONG = "S3CRET" * 6
 
 
-URLS: list[tuple[str, str]] = [
-    ("https://user:pass@host:8443/v1/?key=1#x", "https://host:8443/v1/"),
-    ("http://[::1]:80/rerank", "http://[::1]:80/rerank"),
-    ("http://token@host", "http://host"),
-    ("HTTP://user:p@ss@host?key=1", "http://host"),
-    ("mcp+http://user:pass@[not/an/address#key", "mcp+http://[not/an/address"),
-    ("http://u:S3/CRET@h/x", "http://h/x"),
-    ("http://u:S3CRET#x@h", "http://h"),
-    ("http://u:S3?CRET@h:1/x?y=1", "http://h:1/x"),
-    ("http://127.0.0.1:S3CRET/x", "http://127.0.0.1:***/x"),
-    ("http://host:80/users/@me/openapi.json", "http://host:80/users/@me/openapi.json"),
-    ("u:S3CRET@127.0.0.1:1", "127.0.0.1:1"),
-    ("dns:///u:S3CRET@h:1", "dns:///h:1"),
-    ("ipv4:10.0.0.1:50051,10.0.0.2:50051", "ipv4:10.0.0.1:50051,10.0.0.2:50051"),
+URLS = {
+    "https://user:pass@host:8443/v1/?key=1#x": "https://host:8443/v1/",
+    "http://[::1]:80/rerank": "http://[::1]:80/rerank",
+    "http://token@host": "http://host",
+    "HTTP://user:p@ss@host?key=1": "http://host",
+    "mcp+http://user:pass@[not/an/address#key": "mcp+http://[not/an/address",
+    "http://u:S3/CRET@h/x": "http://h/x",
+    "http://u:S3CRET#x@h": "http://h",
+    "http://u:S3?CRET@h:1/x?y=1": "http://h:1/x",
+    "http://127.0.0.1:S3CRET/x": "http://127.0.0.1:***/x",
+    "http://host:80/users/@me/openapi.json": "http://host:80/users/@me/openapi.json",
+    "u:S3CRET@127.0.0.1:1": "127.0.0.1:1",
+    "dns:///u:S3CRET@h:1": "dns:///h:1",
+    "ipv4:10.0.0.1:50051,10.0.0.2:50051": "ipv4:10.0.0.1:50051,10.0.0.2:50051",
+}
+
+
+def test_a_redacted_address_has_no_secrets() -> None:
+    assert {url: redacted_url(url) for url in URLS} == URLS
+
+
+COMMANDS = {
+    "catalog/a=b.yaml": "catalog/a=b.yaml",
+    "python:module:name": "python:module:name",
+    "mcp+http://u:S3CRET@h/?key=S3CRET": "mcp+http://h/",
+    "mcp:python server.py --port 80": "mcp:python server.py --port 80",
+    "mcp:env TOKEN=S3CRET server --api-key sk-S3CRET": "mcp:env TOKEN=*** server --api-key ***",
+    "mcp:server --auth-token='S3 CRET' --max-tokens 5": "mcp:server --auth-token=*** --max-tokens 5",
+    "mcp:docker run -e API=S3CRET image": "mcp:docker run -e API=*** image",
+}
+OTHER_COMMANDS = [
+    "mcp:server --client-secret S3CRET -H 'Authorization: Bearer S3CRET'",
+    "mcp:server --db-password S3CRET ghp_S3CRETS3CRET --url http://u:S3CRET@h/?key=S3CRET",
+    'mcp:server --config \'{"api_key": "S3CRET"}\' TOKEN=\'S3CRET',
 ]
 
 
-def test_a_redacted_address_has_no_secrets(subtests: pytest.Subtests) -> None:
-    for url, shown in URLS:
-        with subtests.test(ascii(url)):
-            assert redacted_url(url) == shown
-
-
-COMMANDS: list[tuple[str, str | None]] = [
-    ("catalog/a=b.yaml", "catalog/a=b.yaml"),
-    ("python:module:name", "python:module:name"),
-    ("mcp+http://u:S3CRET@h/?key=S3CRET", "mcp+http://h/"),
-    ("mcp:python server.py --port 80", "mcp:python server.py --port 80"),
-    ("mcp:env TOKEN=S3CRET server --api-key sk-S3CRET", "mcp:env TOKEN=*** server --api-key ***"),
-    ("mcp:server --auth-token='S3 CRET' --max-tokens 5", "mcp:server --auth-token=*** --max-tokens 5"),
-    ("mcp:docker run -e API=S3CRET image", "mcp:docker run -e API=*** image"),
-    ("mcp:server --client-secret S3CRET -H 'Authorization: Bearer S3CRET'", None),
-    ("mcp:server --db-password S3CRET ghp_S3CRETS3CRET --url http://u:S3CRET@h/?key=S3CRET", None),
-    ('mcp:server --config \'{"api_key": "S3CRET"}\' TOKEN=\'S3CRET', None),
-]
-
-
-def test_a_shown_command_has_no_secrets(subtests: pytest.Subtests) -> None:
-    for address, shown in COMMANDS:
-        with subtests.test(ascii(address)):
-            assert "CRET" not in redacted_address(address)
-            assert shown is None or redacted_address(address) == shown
+def test_a_shown_command_has_no_secrets() -> None:
+    assert {address: redacted_address(address) for address in COMMANDS} == COMMANDS
+    assert [address for address in OTHER_COMMANDS if "CRET" in redacted_address(address)] == []
 
 
 SECRETS: list[str] = [
@@ -126,10 +124,8 @@ PLAIN: list[str] = [
 ]
 
 
-def test_a_text_without_secrets_stays_as_it_is(subtests: pytest.Subtests) -> None:
-    for text in PLAIN:
-        with subtests.test(ascii(text)):
-            assert redact(text) == text
+def test_a_text_without_secrets_stays_as_it_is() -> None:
+    assert [redact(text) for text in PLAIN] == PLAIN
 
 
 OF_DOCUMENTS: list[str] = [
@@ -152,12 +148,9 @@ OF_DOCUMENTS: list[str] = [
 ]
 
 
-def test_a_text_of_a_document_has_no_keys(subtests: pytest.Subtests) -> None:
-    for text in OF_DOCUMENTS:
-        with subtests.test(ascii(text)):
-            shown = redact_document_text(text)
-            assert "CRET" not in shown
-            assert "***" in shown
+def test_a_text_of_a_document_has_no_keys() -> None:
+    shown = {text: redact_document_text(text) for text in OF_DOCUMENTS}
+    assert [text for text in shown if "CRET" in shown[text] or "***" not in shown[text]] == []
 
 
 def test_the_secrets_of_an_address_are_found_in_other_texts() -> None:
@@ -169,25 +162,8 @@ def test_the_secrets_of_an_address_are_found_in_other_texts() -> None:
 
 @pytest.mark.slow
 def test_a_long_text_is_redacted_in_linear_time() -> None:
-    parts = ("a", "-", "--key", "A_", "http://", "eyJ", "sk-", "=", "-----BEGIN PRIVATE KEY-----", "a:", "x@")
-    of_documents = (
-        "secret=",
-        "pypi-",
-        "SG.",
-        "curl ",
-        "curl -u ",
-        "token=",
-        "&sig=",
-        "Authorization: Basic ",
-        "T1/B1/",
-        "Basic A",
-        "password: ",
-        '"secret": "',
-        r"\"token\": \"",
-        "x-api-key: ",
-        "cookie: a=b; ",
-        "x-",
-    )
-    for part in parts + of_documents:
+    parts = r"a|-|--key|A_|http://|eyJ|sk-|=|-----BEGIN PRIVATE KEY-----|a:|x@|secret=|pypi-|SG.|curl |curl -u |token=|&sig="
+    more = r'Authorization: Basic |T1/B1/|Basic A|password: |"secret": "|\"token\": \"|x-api-key: |cookie: a=b; |x-'
+    for part in f"{parts}|{more}".split("|"):
         assert len(redact(part * (100_000 // len(part)))) < 500_000
         assert len(redact_document_text(part * (100_000 // len(part)))) < 500_000

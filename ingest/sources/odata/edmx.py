@@ -163,7 +163,7 @@ class _Parser:
         for group in (group for schema in schemas for group in _children(schema, "Annotations")):
             if not group.get("Qualifier"):
                 self._outside.setdefault(self._target(group.get("Target", "")), {}).update(self._inline(group))
-        self._associations = self._by_name("Association")
+        self._associations = {full: element for element, full in self._qualified("Association")}
         ends = ((each, end) for each in root.iter() if _tag(each) == "AssociationSet" for end in _children(each, "End"))
         # Of version 2: association and role of one of its ends → the entity set at this end.
         self._ends = {
@@ -173,12 +173,9 @@ class _Parser:
 
     def service(self, document: Document) -> Service:
         types = {full: self._type(element, full) for element, full in self._qualified("EntityType", "ComplexType")}
-        enums: dict[str, tuple[str, ...]] = {}
-        flags: set[str] = set()
-        for element, full in self._qualified("EnumType"):
-            enums[full] = tuple(member for _, member in self._named(element, "Member"))
-            if _flag(element, "IsFlags", default=False):
-                flags.add(full)
+        listed = list(self._qualified("EnumType"))
+        enums = {full: tuple(member for _, member in self._named(element, "Member")) for element, full in listed}
+        flags = frozenset(full for element, full in listed if _flag(element, "IsFlags", default=False))
         aliases = {full: e.get("UnderlyingType", "Edm.String") for e, full in self._qualified("TypeDefinition")}
         operations: defaultdict[str, list[Element]] = defaultdict(list)
         for element, full in self._qualified("Function", "Action"):
@@ -200,7 +197,7 @@ class _Parser:
             namespace=main.get("Namespace", ""),
             types=types,
             enums=enums,
-            flags=frozenset(flags),
+            flags=flags,
             aliases=aliases,
             sets=tuple(sets),
             operations=(*imports, *bound),
@@ -214,13 +211,6 @@ class _Parser:
             return f"Collection({self._qualify(name[11:-1].strip())})"
         prefix, dot, last = name.rpartition(".")
         return f"{self._namespaces.get(prefix, prefix)}{dot}{last}"
-
-    def _by_name(self, tag: str) -> dict[str, Element]:
-        return {
-            f"{schema.get('Namespace')}.{element.get('Name')}": element
-            for schema in self._schemas
-            for element in _children(schema, tag)
-        }
 
     def _qualified(self, *tags: str) -> Iterator[tuple[Element, str]]:
         for schema in self._schemas:

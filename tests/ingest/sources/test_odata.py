@@ -1,11 +1,18 @@
-"""OData v2 and v4: sets, contained collections, operations, navigation, annotations, and documents that are broken."""
+"""OData v2 and v4: sets, contained collections, operations, navigation, annotations, and documents that are broken; schemas and calls of
+their tools: types and facets of EDM, keys, filters, functions and actions.
+"""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from egotools.call import Call
 from ingest.sources.odata.source import ODataSource
+from ingest.sources.odata.types import Property, primitive_schema
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool
@@ -123,22 +130,13 @@ def outputs(tool: Tool) -> list[str]:
     return [output.name for output in tool.returns]
 
 
-def test_v2_sets_give_the_tools_that_their_capabilities_allow(tmp_path: Path) -> None:
+def test_v2_tools_that_capabilities_allow_with_inputs_outputs_and_texts(tmp_path: Path) -> None:
     tools, rejected = read(tmp_path, V2)
     assert rejected == []
     assert list(tools) == [
-        "query_A_StockOrder",
-        "read_A_StockOrder",
-        "create_A_StockOrder",
-        "update_A_StockOrder",
-        "create_A_StockOrderItem",
-        "delete_A_StockOrderItem",
-        "ReleaseOrder",
+        *(f"{verb}_A_StockOrder" for verb in ("query", "read", "create", "update")),
+        *("create_A_StockOrderItem", "delete_A_StockOrderItem", "ReleaseOrder"),
     ]
-
-
-def test_v2_inputs_outputs_and_texts(tmp_path: Path) -> None:
-    tools, _ = read(tmp_path, V2)
     query = tools["query_A_StockOrder"]
     assert query.title == "Query stock order"
     assert query.metadata["entity"] == "stock order"
@@ -151,21 +149,12 @@ def test_v2_inputs_outputs_and_texts(tmp_path: Path) -> None:
     assert read_.returns[1].description == "Plant that receives"
     assert (read_.returns[2].type, read_.returns[2].format) == ("string", "date-time")
     # A lone key is given by the server; both keys of an item have to be said.
-    assert inputs(tools["create_A_StockOrder"]) == {
-        "StockOrder": False,
-        "Plant": True,
-        "Address": False,
-        "Address.City": False,
-    }
+    optional = {"Address": False, "Address.City": False}
+    assert inputs(tools["create_A_StockOrder"]) == {"StockOrder": False, "Plant": True, **optional}
     item = tools["create_A_StockOrderItem"]
     assert inputs(item) == {"StockOrder": True, "StockOrderItem": True, "Quantity": False}
     assert item.parameters[2].description == "How much is wanted"
-    assert inputs(tools["update_A_StockOrder"]) == {
-        "StockOrder": True,
-        "Plant": False,
-        "Address": False,
-        "Address.City": False,
-    }
+    assert inputs(tools["update_A_StockOrder"]) == {"StockOrder": True, "Plant": False, **optional}
     assert tools["update_A_StockOrder"].metadata["path"] == "/A_StockOrder({StockOrder})"
     assert tools["delete_A_StockOrderItem"].metadata["method"] == "DELETE"
     release = tools["ReleaseOrder"]
@@ -178,16 +167,10 @@ def test_v2_inputs_outputs_and_texts(tmp_path: Path) -> None:
 def test_v2_navigation_becomes_dependencies(tmp_path: Path) -> None:
     readable = V2.replace('sap:addressable="false"', "")
     tools, _ = read(tmp_path, readable)
-    assert tools["read_A_StockOrder"].depends_on == (
-        Dependency(
-            tool="read_A_StockOrderItem", parameter="StockOrder", output="StockOrder", reason="navigation to_Item"
-        ),
-    )
-    assert tools["create_A_StockOrderItem"].depends_on == (
-        Dependency(
-            tool="query_A_StockOrder", parameter="StockOrder", output="value[].StockOrder", reason="navigation to_Item"
-        ),
-    )
+    item = partial(Dependency, parameter="StockOrder", reason="navigation to_Item")
+    assert tools["read_A_StockOrder"].depends_on == (item(tool="read_A_StockOrderItem", output="StockOrder"),)
+    creation = tools["create_A_StockOrderItem"]
+    assert creation.depends_on == (item(tool="query_A_StockOrder", output="value[].StockOrder"),)
     hidden, _ = read(tmp_path, V2)
     assert hidden["read_A_StockOrder"].depends_on == ()  # nothing reads the items
 
@@ -198,17 +181,11 @@ def test_v4_sets_singletons_and_contained_collections(tmp_path: Path) -> None:
     assert list(tools) == [
         *(f"{verb}_customers" for verb in ("query", "read", "create", "update", "delete")),
         *(f"{verb}_customers_notes" for verb in ("query", "read", "update", "delete")),
-        "read_customers_profile",
-        "update_customers_profile",
+        *("read_customers_profile", "update_customers_profile"),
         *(f"{verb}_orders" for verb in ("query", "read", "create", "update")),
-        "read_me",
-        "update_me",
+        *("read_me", "update_me"),
         *(f"{verb}_me_notes" for verb in ("query", "read", "update", "delete")),
-        "read_me_profile",
-        "update_me_profile",
-        "ping",
-        "order.cancel",
-        "order.recent",
+        *("read_me_profile", "update_me_profile", "ping", "order.cancel", "order.recent"),
     ]
     note = tools["read_customers_notes"]
     assert {name: required for name, required in inputs(note).items() if required} == {"customer_id": True, "id": True}
@@ -302,3 +279,139 @@ def test_utf_16_and_metadata_without_a_telling_name_are_known(tmp_path: Path) ->
     wide = V2.replace('encoding="utf-8"', 'encoding="utf-16"').encode("utf-16")
     tools, _ = read(tmp_path, wide, "metadata.xml")
     assert "read_A_StockOrder" in tools
+
+
+def places(tool: Tool) -> dict[str, tuple[str, str]]:
+    """Name → location and style."""
+    return {each.name: (each.location, each.style) for each in call(tool).arguments}
+
+
+def call(tool: Tool) -> Call:
+    assert tool.call is not None
+    return tool.call
+
+
+def properties(tool: Tool) -> dict[str, Any]:
+    assert tool.input_schema is not None
+    schema = tool.to_json()["input_schema"]
+    Draft202012Validator.check_schema(schema)
+    fields: dict[str, Any] = schema["properties"]
+    return fields
+
+
+def test_v2_keys_filters_options_and_body(tmp_path: Path) -> None:
+    link = '<atom:link xmlns:atom="http://www.w3.org/2005/Atom" rel="self" href="https://erp.example.com/odata/WAREHOUSE/$metadata"/>'
+    tools, _ = read(tmp_path, V2.replace("<EntityContainer", f"{link}<EntityContainer", 1))
+    query = tools["query_A_StockOrder"]
+    made = call(query)
+    assert (made.protocol, made.service, made.method, made.path) == ("odata", "v2", "GET", "/A_StockOrder")
+    assert made.servers == ("https://erp.example.com/odata/WAREHOUSE",)
+    assert places(query)["Plant"] == ("filter", "Edm.String")
+    assert places(query)["$top"] == ("query", "")
+    assert properties(query)["$top"] == {
+        "type": "integer",
+        "minimum": 0,
+        "description": "How many records to return at most",
+    }
+    results = (query.output_schema or {})["properties"]["d"]["properties"]["results"]
+    assert results["items"]["properties"]["Address"]["anyOf"][0] == {"$ref": "#/$defs/WAREHOUSE.Address"}
+    reader = tools["read_A_StockOrder"]
+    assert call(reader).path == "/A_StockOrder({StockOrder})"
+    assert places(reader)["StockOrder"] == ("path", "Edm.String")
+    assert call(tools["delete_A_StockOrderItem"]).path == (
+        "/A_StockOrderItem(StockOrder={StockOrder},StockOrderItem={StockOrderItem})"
+    )
+    created = tools["create_A_StockOrder"]
+    assert call(created).media_type == "application/json"
+    assert places(created)["to_Item"] == ("body", ""), "items are created with their order"
+    items = properties(created)["to_Item"]["items"]["properties"]
+    assert items["Quantity"] == {
+        "type": ["string", "null"],
+        "pattern": r"^-?\d+(\.\d+)?$",
+        "description": "How much is wanted",
+    }
+    assert (created.input_schema or {})["required"] == ["Plant"]
+
+
+def test_v4_types_keys_of_owners_and_related_entities(tmp_path: Path) -> None:
+    tools, _ = read(tmp_path, V4)
+    created = tools["create_orders"]
+    fields = properties(created)
+    assert fields["state"] == {"type": ["string", "null"], "enum": ["open", "closed", None]}
+    assert fields["tags"] == {"type": "array", "items": {"type": ["string", "null"]}}
+    assert fields["customer"]["type"] == "object"
+    assert (created.input_schema or {})["$defs"]["shop.sales.Node"]["properties"]["Next"]["anyOf"][0] == {
+        "$ref": "#/$defs/shop.sales.Node"
+    }
+    assert places(tools["query_orders"])["state"] == ("filter", "shop.sales.State")
+    assert places(tools["query_orders"])["total"] == ("filter", "Edm.Decimal"), "the type under the definition"
+    note = tools["read_customers_notes"]
+    assert call(note).path == "/customers({customer_id})/notes({id})"
+    assert places(note)["customer_id"] == ("path", "Edm.String")
+    assert (tools["query_orders"].output_schema or {})["properties"]["value"]["type"] == "array"
+
+
+def test_v4_functions_and_actions(tmp_path: Path) -> None:
+    tools, _ = read(tmp_path, V4)
+    cancel = tools["order.cancel"]
+    assert (call(cancel).method, call(cancel).path) == ("POST", "/orders({order_id})/shop.sales.cancel")
+    assert places(cancel) == {"order_id": ("path", "Edm.String"), "reason": ("body", "")}
+    recent = tools["order.recent"]
+    assert call(recent).path == "/orders/shop.sales.recent(days={days})"
+    assert places(recent) == {"days": ("path", "Edm.Int32")}
+    assert call(tools["ping"]).path == "/ping()"
+    assert (tools["ping"].output_schema or {})["properties"]["value"] == {"type": "boolean"}
+
+
+def test_what_contained_entities_contain_and_linked_collections_are_read_only(tmp_path: Path) -> None:
+    nested = V4.replace(
+        '<Property Name="text" Type="Edm.String"/></EntityType>',
+        '<Property Name="text" Type="Edm.String"/>'
+        '<NavigationProperty Name="files" Type="Collection(self.file)" ContainsTarget="true"/>'
+        '<NavigationProperty Name="replies" Type="Collection(self.note)" ContainsTarget="true"/></EntityType>'
+        '<EntityType Name="file" BaseType="self.entity"><Property Name="size" Type="Edm.Int64"/></EntityType>',
+    ).replace(
+        '<NavigationProperty Name="profile"',
+        '<NavigationProperty Name="friends" Type="Collection(self.customer)"/><NavigationProperty Name="profile"',
+    )
+    before, _ = read(tmp_path, V4)
+    tools, rejected = read(tmp_path, nested)
+    assert rejected == []
+    added = [id_ for id_ in tools if id_ not in before]
+    assert added == [
+        "query_customers_friends",
+        "query_me_friends",
+        "query_customers_notes_files",
+        "read_customers_notes_files",
+        "query_customers_notes_replies",
+        "read_customers_notes_replies",
+    ], "each navigation property is followed once, and a note of a note ends"
+    file = tools["read_customers_notes_files"]
+    assert call(file).path == "/customers({customer_id})/notes({note_id})/files({id})"
+    assert [each.name for each in call(file).arguments][:3] == ["customer_id", "note_id", "id"]
+    assert [need.tool for need in file.depends_on] == ["query_customers", "query_customers_notes"]
+    assert call(tools["query_customers_friends"]).path == "/customers({customer_id})/friends"
+
+
+@pytest.mark.parametrize(
+    ("type_", "version", "literal", "good", "bad"),
+    [
+        ("Edm.Int32", "v4", False, 7, 2**31),
+        ("Edm.Byte", "v2", True, 255, 256),
+        ("Edm.Int64", "v2", False, "7", 7),
+        ("Edm.Int64", "v2", True, 7, "x"),
+        ("Edm.Decimal", "v2", False, "123.45", "1234.5"),
+        ("Edm.Decimal", "v4", False, 999.99, 1_000),
+        ("Edm.Boolean", "v4", False, True, "true"),
+        ("Edm.String", "v4", False, "abcde", "abcdef"),
+        ("Edm.DateTime", "v2", False, "/Date(1356998400000)/", "2024-01-31"),
+        ("Edm.DateTime", "v2", True, "2024-01-31T10:00:00", "/Date(1356998400000)/"),
+        ("Edm.DateTimeOffset", "v2", False, "2024-01-31T10:00:00Z", "2024-01-31T10:00:00"),
+        ("Edm.TimeOfDay", "v4", True, "10:00:00", "ten"),
+        ("Edm.GeographyPoint", "v4", False, {"type": "Point", "coordinates": [1, 2]}, "POINT"),
+    ],
+)
+def test_primitive_types(type_: str, version: str, literal: bool, good: Any, bad: Any) -> None:
+    facets = Property(name="x", type=type_, max_length=5, precision=5, scale=2)
+    validator = Draft202012Validator(primitive_schema(type_, facets, version=version, literal=literal))
+    assert validator.is_valid(good) and not validator.is_valid(bad)

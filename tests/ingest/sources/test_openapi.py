@@ -178,39 +178,33 @@ def test_links_are_declared_dependencies(orders: dict[str, Tool]) -> None:
     ]
 
 
+OPENAPI_31 = """
+openapi: 3.1.0
+info: {title: New}
+webhooks: {ping: {post: {operationId: not a tool}}}
+paths:
+  /a:
+    post:
+      callbacks: {done: {'{$request.body#/url}': {post: {operationId: not a tool either}}}}
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: [object, 'null']
+              properties:
+                a: {type: [string, 'null']}
+                b: {const: fixed}
+                c: {anyOf: [{type: integer}, {type: string}, {type: 'null'}]}
+                d: {$ref: '#/components/schemas/D', description: beside the reference}
+                e: {type: array, prefixItems: [{type: string}]}
+                f: true
+      responses: {2XX: {content: {application/json: {schema: {type: object}}}}}
+components: {schemas: {D: {type: integer, description: behind it}}}
+"""
+
+
 def test_openapi_31(tmp_path: Path) -> None:
-    spec = {
-        "openapi": "3.1.0",
-        "info": {"title": "New"},
-        "webhooks": {"ping": {"post": {"operationId": "not a tool"}}},
-        "paths": {
-            "/a": {
-                "post": {
-                    "callbacks": {"done": {"{$request.body#/url}": {"post": {"operationId": "not a tool either"}}}},
-                    "requestBody": {
-                        "content": {
-                            "application/json": {
-                                "schema": {
-                                    "type": ["object", "null"],
-                                    "properties": {
-                                        "a": {"type": ["string", "null"]},
-                                        "b": {"const": "fixed"},
-                                        "c": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
-                                        "d": {"$ref": "#/components/schemas/D", "description": "beside the reference"},
-                                        "e": {"type": "array", "prefixItems": [{"type": "string"}]},
-                                        "f": True,
-                                    },
-                                }
-                            }
-                        }
-                    },
-                    "responses": {"2XX": {"content": {"application/json": {"schema": {"type": "object"}}}}},
-                }
-            }
-        },
-        "components": {"schemas": {"D": {"type": "integer", "description": "behind it"}}},
-    }
-    tools, rejected = read(tmp_path / "a.json", spec)
+    tools, rejected = read(tmp_path / "a.yaml", OPENAPI_31)
     assert rejected == []
     (tool,) = tools.values()
     assert [(p.name, p.type, p.enum) for p in tool.parameters] == [
@@ -224,30 +218,28 @@ def test_openapi_31(tmp_path: Path) -> None:
     assert tool.parameters[3].description == "beside the reference"
 
 
+SWAGGER_2 = """
+swagger: '2.0'
+info: {title: Old, version: '1'}
+host: old.example.com
+basePath: /api
+schemes: [https, http]
+paths:
+  /pets:
+    post:
+      operationId: addPet
+      parameters:
+        - {name: limit, in: query, type: integer, required: true, format: int32}
+        - {name: kinds, in: query, type: array, items: {type: string, enum: [cat]}}
+        - {name: photo, in: formData, type: file}
+        - {name: pet, in: body, required: true, schema: {$ref: '#/definitions/Pet'}}
+      responses: {201: {schema: {$ref: '#/definitions/Pet'}}}
+definitions: {Pet: {type: object, required: [name], properties: {name: {type: string}}}}
+"""
+
+
 def test_swagger_2(tmp_path: Path) -> None:
-    spec = {
-        "swagger": "2.0",
-        "info": {"title": "Old", "version": "1"},
-        "host": "old.example.com",
-        "basePath": "/api",
-        "schemes": ["https", "http"],
-        "paths": {
-            "/pets": {
-                "post": {
-                    "operationId": "addPet",
-                    "parameters": [
-                        {"name": "limit", "in": "query", "type": "integer", "required": True, "format": "int32"},
-                        {"name": "kinds", "in": "query", "type": "array", "items": {"type": "string", "enum": ["cat"]}},
-                        {"name": "photo", "in": "formData", "type": "file"},
-                        {"name": "pet", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Pet"}},
-                    ],
-                    "responses": {"201": {"schema": {"$ref": "#/definitions/Pet"}}},
-                }
-            }
-        },
-        "definitions": {"Pet": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}},
-    }
-    tools, rejected = read(tmp_path / "old.json", spec)
+    tools, rejected = read(tmp_path / "old.yaml", SWAGGER_2)
     assert rejected == []
     tool = tools["addPet"]
     assert named(tool.parameters) == {
@@ -340,27 +332,22 @@ def test_a_reference_to_nowhere_costs_its_operation_or_the_answer_of_it(tmp_path
         assert f"a.json:{line}" in record.detail
 
 
-VEHICLE = {
-    "Vehicle": {
-        "type": "object",
-        "discriminator": {"propertyName": "kind"},
-        "required": ["kind"],
-        "properties": {"kind": {"type": "string"}, "tows": {"$ref": "#/components/schemas/Vehicle"}},
-    },
-    "Truck": {
-        "allOf": [
-            {"$ref": "#/components/schemas/Vehicle"},
-            {"properties": {"payload": {"type": "number"}}, "required": ["payload"]},
-        ]
-    },
-    "Tipper": {"allOf": [{"$ref": "#/components/schemas/Truck"}, {"properties": {"angle": {"type": "integer"}}}]},
-}
+VEHICLE = """
+Vehicle:
+  type: object
+  discriminator: {propertyName: kind}
+  required: [kind]
+  properties: {kind: {type: string}, tows: {$ref: '#/components/schemas/Vehicle'}}
+Truck: {allOf: [{$ref: '#/components/schemas/Vehicle'}, {properties: {payload: {type: number}}, required: [payload]}]}
+Tipper: {allOf: [{$ref: '#/components/schemas/Truck'}, {properties: {angle: {type: integer}}}]}
+"""
 
 
 def test_members_of_the_subtypes_of_a_discriminator_are_inputs_and_outputs(tmp_path: Path) -> None:
     vehicle = {"$ref": "#/components/schemas/Vehicle"}
     body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"lead": vehicle}}}}}
-    spec = minimal(answer({"type": "array", "items": vehicle}), requestBody=body) | {"components": {"schemas": VEHICLE}}
+    spec = minimal(answer({"type": "array", "items": vehicle}), requestBody=body)
+    spec["components"] = {"schemas": yaml.safe_load(VEHICLE)}
     tools, rejected = read(tmp_path / "a.json", spec)
     tool = tools["get_a"]
     assert rejected == []
@@ -401,25 +388,23 @@ def test_a_large_schema_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:
     assert all(tools[name].metadata["cut"] for name in ("get_a", "get_b"))
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        {"parameters": [{"in": "query"}]},
-        {"parameters": "x", "responses": [], "tags": "t", "servers": {}, "summary": 3},
-        {"responses": {"200": 7}},
-        {"requestBody": {"content": {"application/json": None}}},
-        {"responses": {"200": {"content": {"application/json": {"schema": [1]}}, "links": []}}},
-        [],
-    ],
-)
-def test_operations_of_the_wrong_shape_stop_nothing(tmp_path: Path, operation: object) -> None:
-    spec = {"openapi": "3.0.0", "paths": {"/a": {"get": operation}, "/ok": {"get": {}}, "/null": None, "/text": "x"}}
+ODD_OPERATIONS: list[Any] = [
+    {"parameters": [{"in": "query"}]},
+    {"parameters": "x", "responses": [], "tags": "t", "servers": {}, "summary": 3},
+    {"responses": {"200": 7}},
+    {"requestBody": {"content": {"application/json": None}}},
+    {"responses": {"200": {"content": {"application/json": {"schema": [1]}}, "links": []}}},
+    [],
+]
+
+
+def test_operations_of_the_wrong_shape_stop_nothing(tmp_path: Path) -> None:
+    paths: dict[str, Any] = {f"/{number}": {"get": each} for number, each in enumerate(ODD_OPERATIONS)}
+    spec = {"openapi": "3.0.0", "paths": {**paths, "/ok": {"get": {}}, "/null": None, "/text": "x"}}
     tools, rejected = read(tmp_path / "a.json", spec)
-    assert "get_ok" in tools
-    assert len(tools) + len(rejected) == 3
-    assert [record.detail for record in rejected if record.subject.endswith("#/text")] == [
-        "A path item must be an object."
-    ]
+    assert "get_ok" in tools and len(tools) + len(rejected) == len(ODD_OPERATIONS) + 2
+    text = next(record for record in rejected if record.subject.endswith("#/text"))
+    assert text.detail == "A path item must be an object."
 
 
 JSON = any_json(
@@ -442,29 +427,27 @@ def test_whatever_stands_in_a_document_only_our_own_errors_come_out(tmp_path: Pa
     assert all(isinstance(found, (Tool, RejectedRecord)) for found in items)
 
 
-def body(schema: dict[str, Any], media_type: str = "application/json") -> dict[str, Any]:
-    return {"requestBody": {"required": True, "content": {media_type: {"schema": schema}}}}
+SECURED = """
+openapi: 3.0.0
+security: [{basic: []}]
+paths:
+  /f:
+    get: {operationId: plain}
+    post:
+      operationId: form
+      security: []
+      requestBody: {content: {application/x-www-form-urlencoded: {schema: {properties: {a: {type: string}}}}}}
+  /s: {get: {operationId: signed, security: [{login: [write, read], key: []}, {basic: []}]}}
+components:
+  securitySchemes:
+    login: {type: oauth2, flows: {}}
+    key: {type: apiKey, in: header, name: X-Key}
+    basic: {type: http, scheme: Basic}
+"""
 
 
 def test_media_types_and_security_with_scopes(tmp_path: Path) -> None:
-    form = {
-        "operationId": "form",
-        "security": [],
-        **body({"properties": {"a": {"type": "string"}}}, "application/x-www-form-urlencoded"),
-    }
-    signed = {"operationId": "signed", "security": [{"login": ["write", "read"], "key": []}, {"basic": []}]}
-    schemes = {
-        "login": {"type": "oauth2", "flows": {}},
-        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
-        "basic": {"type": "http", "scheme": "Basic"},
-    }
-    document = {
-        "openapi": "3.0.0",
-        "security": [{"basic": []}],
-        "paths": {"/f": {"post": form, "get": {"operationId": "plain"}}, "/s": {"get": signed}},
-        "components": {"securitySchemes": schemes},
-    }
-    calls = {name: tool.call for name, tool in read(tmp_path / "api.json", document)[0].items()}
+    calls = {name: tool.call for name, tool in read(tmp_path / "api.yaml", SECURED)[0].items()}
     basic = Security(schemes=(SecurityScheme(key="basic", type="http", scheme="basic"),))
     assert calls["form"] is not None and calls["plain"] is not None and calls["signed"] is not None
     assert (calls["form"].media_type, calls["form"].security) == ("application/x-www-form-urlencoded", ())

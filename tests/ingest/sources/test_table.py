@@ -11,33 +11,10 @@ from ontology.errors import DocumentError
 from ontology.tool import Tool
 from tests.ingest.sources import read_file
 
-REMINDER = {
-    "title": "Send Task Deadline Reminder",
-    "description": "Sends a reminder before a task is due.",
-    "parameters": [
-        {"name": "task_id", "type": "string", "description": "The task"},
-        {"name": "urgency", "type": "enum [High, Medium, Low]", "description": "How loud"},
-    ],
-    "line_of_business": "Human Resources",
-    "department": "Projects",
-}
-
 
 def read(path: Path, text: str | bytes) -> tuple[list[Tool], list[RejectedRecord]]:
     tools, rejected = read_file(TableSource(), path, text, namespace="ns")
     return list(tools.values()), rejected
-
-
-def test_a_row_in_the_papers_form(tmp_path: Path) -> None:
-    tools, rejected = read(tmp_path / "t.jsonl", json.dumps(REMINDER))
-    assert rejected == []
-    (tool,) = tools
-    assert tool.name == tool.title == "Send Task Deadline Reminder"
-    assert tool.id == "ns/Send Task Deadline Reminder"
-    assert tool.parameters[1].type == "string"
-    assert tool.parameters[1].enum == ("High", "Medium", "Low")
-    assert tool.metadata["line_of_business"] == "Human Resources"
-    assert tool.metadata["department"] == "Projects"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,60 +41,25 @@ def named(type_: str, name: str, operator: str = "=") -> dict[str, Any]:
 
 @dataclass
 class Ran:
-    """A run that has ended, what it told, and what the model was asked."""
+    """A run that has ended, what it told, its results, and the server of its model."""
 
     run: AnsweredQuestion
     events: list[AgentEvent]
-    prompts: list[str]
-    bodies: list[Any] = field(default_factory=list)
+    results: ResultStore
+    server: StepServer
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [each for each in self.events if isinstance(each, kind)]
 
-    @property
-    def seen(self) -> str:
-        """The last prompt: it has all steps."""
-        return self.prompts[-1]
 
-
-class Asker:
-    """Asks questions of one graph; each run has results of its own."""
-
-    def __init__(self, graph: ReadableGraph, folder: Path) -> None:
-        self.graph = graph
-        self._folder = folder
-        self._count = 0
-
-    def folder(self) -> Path:
-        self._count += 1
-        return self._folder / str(self._count)
-
-    def parts(self, server: StepServer, budget: Budget | None = None) -> QuestionParts:
-        return QuestionParts(
-            graph=self.graph,
-            catalog=CATALOG,
-            operators=tuple(known_operators().values()),
-            results=ResultStore(self.folder()),
-            turns=LlmTurns(server.chat(budget), fence_key=b"key"),
-        )
-
-    async def ask(
-        self,
-        question: str,
-        *turns: Any,
-        budget: Budget | None = None,
-        observe: Callable[[AgentEvent], None] = lambda event: None,
-        **settings: Any,
-    ) -> Ran:
-        """Ask, with these answers of the model, the last of which stays."""
-        events: list[AgentEvent] = []
-
-        def hear(event: AgentEvent) -> None:
-            events.append(event)
-            observe(event)
-
-        with StepServer(turn=list(turns)) as server:
-            parts = self.parts(server, budget)
-            run = await answer_question(question, parts, AgentSettings(**settings), hear)
-            self.last = parts.results
-            return Ran(run=run, events=events, prompts=server.prompts("turn"), bodies=server.of("turn"))
+async def ask(
+    graph: ReadableGraph, folder: Path, question: str, *turns: Any, budget: Budget | None = None, **settings: Any
+) -> Ran:
+    """Ask a question of a graph, with these answers of the model, the last of which stays; results are kept in a new folder."""
+    events: list[AgentEvent] = []
+    results, operators = ResultStore(folder), tuple(known_operators().values())
+    with StepServer(turn=list(turns)) as server:
+        llm = LlmTurns(server.chat(budget), fence_key=b"key")
+        parts = QuestionParts(graph=graph, catalog=CATALOG, operators=operators, results=results, turns=llm)
+        run = await answer_question(question, parts, AgentSettings(**settings), events.append)
+    return Ran(run, events, results, server)

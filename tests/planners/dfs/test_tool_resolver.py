@@ -64,11 +64,8 @@ def documents(library_store: Path) -> dict[str, Tool]:
 
     async def read() -> dict[str, Tool]:
         async with client_of(library_store) as client:
-            return {tool.name: tool async for tool in _each(client)}
-
-    async def _each(client: object) -> AsyncIterator[Tool]:
-        async for tool_id in client.tool_ids():  # type: ignore[attr-defined]
-            yield await client.get_tool(tool_id)  # type: ignore[attr-defined]
+            tools = [await client.get_tool(tool_id) async for tool_id in client.tool_ids()]
+        return {tool.name: tool for tool in tools}
 
     return asyncio.run(read())
 

@@ -19,15 +19,7 @@ from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolAnswer
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
-from planners.calls.tool_access import (
-    CallLimits,
-    CallPipeline,
-    CallPolicy,
-    CallRule,
-    PythonInvoker,
-    never,
-    read_policy,
-)
+from planners.calls.tool_access import CallLimits, CallPipeline, CallPolicy, CallRule, PythonInvoker, never, read_policy
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python

@@ -15,8 +15,8 @@ from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.calls.tool_access import CallLimits, ToolAccess, always, never
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolModels, ToolSet, standard_tools
-from tests.harness.http_server import Loopback, as_json
-from tests.planners.kgot.run_fakes import FakeFinder
+from tests.harness.http_server import Loopback
+from tests.planners.kgot.run_fakes import FakeFinder, completion
 
 TEXT = {"type": "string"}
 
@@ -148,11 +148,7 @@ async def test_a_model_looks_at_an_image_within_its_budget_and_at_nothing_else(t
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
     (tmp_path / "b.png").write_bytes(b"%!PS-Adobe-3.0")
     files = TaskFiles([tmp_path / "a.png", tmp_path / "b.png"])
-    message = {"role": "assistant", "content": " A bolt. "}
-    choice = {"index": 0, "finish_reason": "stop", "message": message}
-    usage = {"prompt_tokens": 900, "completion_tokens": 4, "total_tokens": 904}
-    reply = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
-    with Loopback(lambda asked: as_json(reply)) as server:
+    with Loopback(lambda asked: completion(" A bolt. ", tokens=(900, 4))) as server:
         url = f"{server.url}/v1"
         vision = OpenAIEndpoint("m", base_url=url, api_key="k", timeout_s=30.0, policy=RetryPolicy(max_retries=0))
         budget = Budget(max_tokens=10_000)

@@ -1,6 +1,5 @@
 """The executor against trying every assignment, on random graphs and random data; so do graphs that exclude or have alternatives."""
 
-from collections.abc import Coroutine
 from datetime import date
 from itertools import product
 from pathlib import Path
@@ -100,10 +99,6 @@ def _filter(var: str, field: str, op: str, value: Any) -> dict[str, Any]:
     return {"kind": "filter", "var": var, "field": field, "op": op, "value": value}
 
 
-def _runs(graph: QueryGraph, data: MemoryResolver) -> Coroutine[Any, Any, Execution]:
-    return execute(graph, DOMAIN, data, resolve_date=date_range)
-
-
 def _startable(graph: QueryGraph) -> bool:
     dated = {each.var for each in graph.filters}
     return any(kind != "Day" or var in dated for var, kind in graph.vars.items())
@@ -119,7 +114,7 @@ async def test_the_answer_is_that_of_trying_every_assignment(random: Random) -> 
     graph, data = graphs(random), tables(random)
     if not _startable(graph):
         return
-    execution = await _runs(graph, data)
+    execution = await execute(graph, DOMAIN, data, resolve_date=date_range)
     wanted = brute_force(graph, data)
     assert _shown(execution) == wanted
     answer = wanted[graph.return_var]
@@ -139,7 +134,7 @@ async def test_with_failures_it_is_that_of_the_graph_without_what_is_missing(ran
     if not _startable(graph):
         return
     data.broken = set(random.sample(CALLS, random.randint(1, 5)))
-    execution = await _runs(graph, data)
+    execution = await execute(graph, DOMAIN, data, resolve_date=date_range)
     missing = [each for one in execution.missing for each in one.constraints]
     assert len(set(missing)) == len(missing)
     if execution.count is None:

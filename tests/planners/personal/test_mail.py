@@ -1,6 +1,7 @@
 """What is read of messages and of boxes of them: an mbox is split as the mailbox module of the standard library splits it."""
 
 import mailbox
+from contextlib import closing
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
@@ -10,16 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planners.personal.mail import Mail, RawMail, folded, mbox_mails, read_mail, single_mail
-
-
-def _write(path: Path, texts: list[list[str]]) -> None:
-    path.unlink(missing_ok=True)
-    box = mailbox.mbox(path)
-    try:
-        for number, lines in enumerate(texts):
-            box.add(f"Subject: {number}\n\n" + "\n".join(lines) + "\n")
-    finally:
-        box.close()
 
 
 @pytest.mark.parametrize(
@@ -47,7 +38,9 @@ def test_a_separator_has_an_address_and_a_date_or_is_bare(tmp_path: Path, line: 
 
 def test_of_a_message_that_is_too_large_the_beginning_is_read(tmp_path: Path) -> None:
     path = tmp_path / "large.mbox"
-    _write(path, [["small"], ["x" * 1_000] * 34_000, ["last"]])
+    with closing(mailbox.mbox(path)) as box:
+        for number, text in enumerate(("small", ("x" * 1_000 + "\n") * 34_000, "last")):
+            box.add(f"Subject: {number}\n\n{text}\n")
     small, large, last = mbox_mails(path)
     assert [each.size > len(each.content) for each in (small, large, last)] == [False, True, False]
     assert large.content == b"Subject: 1"

@@ -30,7 +30,7 @@ from planners.graphseek.catalog import (
 )
 from planners.graphseek.operators.operator import Operator, OperatorFault, check_arguments, object_schema
 from planners.graphseek.results import Result
-from planners.graphseek.turn import Answer, Invocation, StepRecord, StepView, Turn
+from planners.graphseek.turn import Answer, Fault, Invocation, StepRecord, StepView, Turn
 from planners.journal.step_log import metered, on_a_thread
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
 
@@ -77,7 +77,7 @@ class LlmTurns:
         # A small model repeats one call until the end: when the last step only asked for what it has, it has to answer.
         outcomes = [each for record in view.records for each in record.outcomes]
         last = view.records[-1].outcomes if view.records else ()
-        repeats = bool(last) and all(isinstance(each, OperatorFault) and each.kind == "repeated" for each in last)
+        repeats = bool(last) and all(isinstance(each, Fault) and each.kind == "repeated" for each in last)
         must_answer = repeats and any(isinstance(each, Result) and each.size for each in outcomes)
         schema = _turn_schema(() if must_answer else view.operators, view.schema, view.results.handles)
         request = StructuredRequest(messages=messages, schema=schema, schema_name="turn", max_tokens=_ANSWER_TOKENS)

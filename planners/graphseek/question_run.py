@@ -28,7 +28,7 @@ from planners.graphseek.operators.operator import (
     nearest_hint,
 )
 from planners.graphseek.results import Result, ResultStore
-from planners.graphseek.turn import AgentSettings, Answer, Ended, Faulted, Invocation, Outcome, StepRecord, Turn
+from planners.graphseek.turn import AgentSettings, Answer, Ended, Fault, Faulted, Invocation, Outcome, StepRecord, Turn
 from planners.journal.recorded import Heard, Steps, end_of, header_of, not_recorded
 from planners.journal.run_journal import RunJournal
 from planners.journal.step_log import also_told_to, emit, in_order, seconds_since, to_its_end, told_to, unheard
@@ -229,8 +229,9 @@ class _Run:
                 try:
                     result = await self._result(call, made + nth, offered, earlier)
                 except OperatorFault as fault:
-                    emit(Faulted(step=step, nth=nth, kind=fault.kind, problem=fault.problem, hint=fault.hint))
-                    return fault
+                    said: dict[str, str] = {"kind": fault.kind, "problem": fault.problem, "hint": fault.hint}
+                    emit(Faulted(step=step, nth=nth, **said))
+                    return Fault(**said)
                 names = ("handle", "kind", "size", "cut", "summary", "notes")
                 shown: dict[str, Any] = {name: getattr(result, name) for name in names}
                 emit(events.ResultKept(step=step, nth=nth, **shown))
@@ -241,13 +242,13 @@ class _Run:
         calls = []
         for nth, each in enumerate(turn, 1):
             calls.append(recorded(nth, each, before.get(each.key)))
-            before.setdefault(each.key, OperatorFault("repeated", "it is in this step twice", ""))
+            before.setdefault(each.key, Fault(kind="repeated", problem="it is in this step twice", hint=""))
         return tuple(await in_order(calls))
 
     async def _result(self, call: Invocation, number: int, offered: Sequence[str], earlier: Outcome | None) -> Result:
         """Run one invocation, whose result has a number in the run; ``earlier`` is what the same one gave before.
         Raises OperatorFault when it cannot be run, fails, or takes too long."""
-        if isinstance(earlier, OperatorFault):
+        if isinstance(earlier, Fault):
             hint = f"Change it: {earlier.hint}" if earlier.hint else "Leave it out"
             raise OperatorFault("repeated", f"this call failed before: {earlier.problem}", hint)
         if earlier is not None:

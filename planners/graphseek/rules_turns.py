@@ -26,9 +26,8 @@ from planners.graphseek.catalog import (
     naming_properties,
     roles_of_owner,
 )
-from planners.graphseek.operators.operator import OperatorFault
 from planners.graphseek.results import Cell, Result, ResultStore
-from planners.graphseek.turn import Answer, Invocation, Outcome, StepRecord, StepView, Turn
+from planners.graphseek.turn import Answer, Fault, Invocation, Outcome, StepRecord, StepView, Turn
 from planners.query.dates import DateRange, read_range
 from planners.query.domain import Domain, EdgeType, EntityType, FieldType, Operator
 from planners.query.query_graph import EdgeConstraint, FilterConstraint, Measure, QueryGraph
@@ -110,7 +109,7 @@ class _Calls:
         self._known: dict[str, Outcome] = {
             call.key: outcome
             for call, outcome in (pair for record in records for pair in record.pairs)
-            if not (isinstance(outcome, OperatorFault) and outcome.kind == "repeated")
+            if not (isinstance(outcome, Fault) and outcome.kind == "repeated")
         }
         self.notes: list[str] = []
         self.emptied = ""
@@ -126,7 +125,7 @@ class _Calls:
         """Return the result of one invocation; None where nothing was found. An argument that is empty is left out."""
         given = {name: value for name, value in arguments.items() if value not in (None, [], {})}
         (outcome,) = self.outcomes([Invocation(operator=operator, arguments=given)])
-        if isinstance(outcome, OperatorFault):
+        if isinstance(outcome, Fault):
             if outcome.kind == "empty":
                 self.emptied = self.emptied or _condition(given)
                 return None
@@ -148,7 +147,7 @@ class _Calls:
         finds = [Invocation(operator="find", arguments={"text": each, **common}) for each in texts]
         for text, outcome in zip(texts, self.outcomes(finds), strict=True):
             if text in quoted and not (isinstance(outcome, Result) and outcome.size):
-                hint = outcome.hint if isinstance(outcome, OperatorFault) and outcome.kind == "empty" else ""
+                hint = outcome.hint if isinstance(outcome, Fault) and outcome.kind == "empty" else ""
                 near = f" Is {hint.removeprefix('There is ')} meant?" if hint else ""
                 raise _RefusedError(f"Nothing is called “{text}”.{near}", asks_back=True)
         return known

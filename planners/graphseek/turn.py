@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 from ontology.errors import ModelError
 from ontology.json_values import canonical_text
 from planners.graphseek.catalog import SemanticCatalog
-from planners.graphseek.operators.operator import Operator, OperatorFault
+from planners.graphseek.operators.operator import Operator
 from planners.graphseek.results import Result, ResultStore
 from planners.journal.step_log import Event
 from planners.stores.graph_schema import GraphSchema
@@ -65,7 +65,16 @@ class Answer:
 Turn: TypeAlias = tuple[Invocation, ...] | Answer
 
 
-Outcome: TypeAlias = Result | OperatorFault
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Why an invocation gave nothing; ``kind`` as of :class:`OperatorFault`."""
+
+    kind: str
+    problem: str
+    hint: str
+
+
+Outcome: TypeAlias = Result | Fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,16 +44,12 @@ _SHOWN = 100  # characters of a value in a fault
 _LISTED = 40  # names in a hint
 
 
-@dataclass(eq=False)
 class OperatorFault(Exception):  # the paper's word for what comes back to the plan
     """An invocation that failed, as the next step is told: what happened, and in a sentence what to do instead."""
 
-    kind: FaultKind
-    problem: str
-    hint: str
-
-    def __str__(self) -> str:
-        return f"{self.problem}. {self.hint}"
+    def __init__(self, kind: FaultKind, problem: str, hint: str) -> None:
+        super().__init__(f"{problem}. {hint}")
+        self.kind, self.problem, self.hint = kind, problem, hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Property graphs: one conformance suite over all stores."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +24,7 @@ from planners.stores.property_graph import (
     ReplaceGraph,
 )
 from tests.planners.stores.graph_operations import OPERATIONS, PlainGraph
-from tests.planners.stores.stores import TEXTS, contents, typed
+from tests.planners.stores.stores import PARAMS, STORES, TEXTS, contents, typed
 
 ANN = NodeRef(label="Author", key={"name": "Ann Ott"})
 BOOKS = NodeRef(label="Book", key={})
@@ -34,6 +35,13 @@ LIBRARY: list[Operation] = [
     MergeEdge(type="WROTE", source=ANN, target=BOOKS, properties={"year": 1990}),
 ]
 ODD = 'it\'s "quoted" \\ back\\nslash `tick`\nline\r\n\ttab ß → 𝕏 {brace} $dollar; // # /* -- <tag> & %s \\u0027'
+
+
+@pytest.fixture(params=PARAMS)
+async def graph(request: pytest.FixtureRequest) -> AsyncIterator[PropertyGraph]:
+    """An empty graph of each store."""
+    async with STORES[request.param](request) as opened:
+        yield opened
 
 
 def _text(graph: PropertyGraph, name: str) -> str:

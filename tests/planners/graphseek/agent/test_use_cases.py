@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -9,34 +10,72 @@ import pytest
 import pytest_asyncio
 
 from inference.chat import Budget
-from planners.graphseek.turn import Faulted, QueryRun
+from planners.graphseek.catalog import PropertyDescriptor, RelationshipDescriptor, SemanticCatalog
+from planners.graphseek.llm_turns import LlmTurns
+from planners.graphseek.operators.operator import known_operators
+from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question
+from planners.graphseek.results import ResultStore
+from planners.graphseek.turn import AgentEvent, AgentSettings, Faulted, QueryRun
 from planners.stores.ladybug import load_graph, open_ladybug_reader
 from tests.harness.http_server import Reply
-from tests.planners.graphseek.agent import http_run
-from tests.planners.graphseek.agent.http_run import Ran, calls, named
+from tests.planners.graphseek.agent.http_run import calls
+from tests.planners.kgot.run_fakes import StepServer
 from tests.planners.stores.reading_tables import read_tables
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+CATALOG = SemanticCatalog(
+    about="Manufacturing of electric vehicles.",
+    relationships={
+        name: RelationshipDescriptor(
+            properties={
+                "costClass": PropertyDescriptor(values={"planned": "Plan"}),
+                "cost": PropertyDescriptor(unit="EUR"),
+            }
+        )
+        for name in ("ASSEMBLED_AT", "INTEGRATED_IN")
+    },
+)
+
+
+def named(type_: str, name: str, operator: str = "=") -> dict[str, Any]:
+    """A selection of a type by a name."""
+    return {"type": type_, "filters": [{"key": "name", "operator": operator, "value": name}]}
+
+
+@dataclass
+class Ran:
+    """A run that has ended, what it told, its results, and the server of its model."""
+
+    run: AnsweredQuestion
+    events: list[AgentEvent]
+    results: ResultStore
+    server: StepServer
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [each for each in self.events if isinstance(each, kind)]
+
+
 Asks: TypeAlias = Callable[..., Awaitable[Ran]]
-DEAREST = {"node_type": "BatteryModule", "order_by": "marketPrice", "descending": True, "limit": 1}
-
-
-def equal(value: float, key: str = "unitCost") -> dict[str, Any]:
-    filters = [{"key": key, "operator": "=", "value": value}]
-    return {"node_type": "BatteryModule", "filters": filters}
-
-
-def most(key: str) -> dict[str, Any]:
-    return {"node_type": "BatteryModule", "aggregations": [{"grouping_type": "MAX", "property": key}]}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def ask(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Asks]:
-    """Ask a question of the small graph, with these answers of the model."""
+    """Ask a question of the small graph, with these answers of the model, the last of which stays."""
     path = tmp_path_factory.mktemp("ev") / "ev.lbug"
     load_graph(path, *read_tables(Path(__file__).with_name("small_ev.yaml")))
+    operators = tuple(known_operators().values())
+
+    async def asked(question: str, *turns: Any, budget: Budget | None = None, **settings: Any) -> Ran:
+        events: list[AgentEvent] = []
+        results = ResultStore(tmp_path_factory.mktemp("results"))
+        with StepServer(turn=list(turns)) as server:
+            llm = LlmTurns(server.chat(budget), fence_key=b"key")
+            parts = QuestionParts(graph=graph, catalog=CATALOG, operators=operators, results=results, turns=llm)
+            run = await answer_question(question, parts, AgentSettings(**settings), events.append)
+        return Ran(run, events, results, server)
+
     async with open_ladybug_reader(path) as graph:
-        yield lambda *said, **more: http_run.ask(graph, tmp_path_factory.mktemp("results"), *said, **more)
+        yield asked
 
 
 async def test_grouped_count(ask: Asks) -> None:
@@ -71,11 +110,12 @@ async def test_blueprint(ask: Asks) -> None:
 
 
 async def test_the_site_of_the_dearest_module_after_a_comparison_that_rounding_defeats(ask: Asks) -> None:
+    most = {"aggregations": [{"grouping_type": "MAX", "property": "marketPrice"}]}
+    equal = {"filters": [{"key": "marketPrice", "operator": "=", "value": 99.96}]}
+    first = {"order_by": "marketPrice", "descending": True, "limit": 1}
     ran = await ask(
         "At which factory site is the component with the highest market price manufactured?",
-        calls(("get_nodes", most("marketPrice"))),
-        calls(("get_nodes", equal(99.96, "marketPrice"))),
-        calls(("get_nodes", DEAREST)),
+        *(calls(("get_nodes", {"node_type": "BatteryModule", **asked})) for asked in (most, equal, first)),
         calls(("traverse", {"start": {"handle": "t3"}, "relationship_types": ["BUILT_AT"]})),
         {"answer": 'It is manufactured at "Factory Alpha - Northern Division".', "of": ["t4"]},
     )

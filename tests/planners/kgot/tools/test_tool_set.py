@@ -34,10 +34,10 @@ def shouting(**parts: Any) -> ToolSet:
 
 
 def test_illegal_tools_are_refused() -> None:
-    names, descriptions = [{"name": each} for each in ("Shout!", "", "x" * 65)], ["x" * 1_025, " "]
-    for parts in (*names, *({"description": each} for each in descriptions), {"required": ("texts",)}):
+    illegal = {"name": ("Shout!", "", "x" * 65), "description": ("x" * 1_025, " "), "required": (("texts",),)}
+    for part, value in ((part, value) for part, values in illegal.items() for value in values):
         with pytest.raises(InvalidArgumentError):
-            shouting(**parts)
+            shouting(**{part: value})
 
 
 async def test_a_call_answers_json_values_and_its_arguments_are_checked() -> None:

@@ -199,7 +199,8 @@ class ToolResolver:
         try:
             return await call(choice.candidates[0])
         except ClientError as error:
-            _raise_run_limit(error)
+            if error.reason == "RUN_LIMIT":  # no other tool helps against a limit of the run
+                raise BudgetExceededError(error.message, subject=error.subject, remedy="Raise the limit") from error
             where = f"{error.subject}: " if error.subject not in ("", id_) else ""
             raise ToolCallError(f"{id_}: {where}{error.message}", subject=choice.purpose) from error
         except ToolCallError as error:
@@ -324,12 +325,6 @@ class ToolResolver:
             raise kind(f"the tool answers {answer.status}{said}", subject=candidate.tool.id)
         self._answered.add(candidate.tool.id)
         return answer.body
-
-
-def _raise_run_limit(error: ClientError) -> None:
-    """Raise BudgetExceededError for a limit of the run, which no other tool helps against."""
-    if error.reason == "RUN_LIMIT":
-        raise BudgetExceededError(error.message, subject=error.subject, remedy="Raise the limit") from error
 
 
 def _typed(identifiers: Sequence[str], candidate: Candidate) -> list[str | int]:

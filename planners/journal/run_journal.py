@@ -95,11 +95,6 @@ class RunJournal:
         """What the record of the run's end says; None where the run has not ended."""
         return next((each.data for each in reversed(self.records) if each.kind == "run_ended"), None)
 
-    @property
-    def count(self) -> int:
-        """The number of records."""
-        return len(self.records)
-
     def last(self, kind: str, key: str, nth: int) -> RunRecord | None:
         """Return what an earlier process wrote last about a step; not what failed of a model that was silent."""
         return self._earlier.get((kind, key, nth))
@@ -114,10 +109,8 @@ class RunJournal:
                 raise StorageError(self._broken.problem, subject=self._broken.subject, remedy=self._broken.remedy)
             if self._file is None:
                 raise StorageError("the journal is not open for writing", subject=str(self.path))
-            record = RunRecord(n=self.count, kind=kind, at=datetime.now(UTC).isoformat(), data=data)
-            text = json.dumps(record.model_dump(), separators=(",", ":"))[
-                :-1
-            ]  # ASCII: any text of a tool can be written
+            record = RunRecord(n=len(self.records), kind=kind, at=datetime.now(UTC).isoformat(), data=data)
+            text = json.dumps(record.model_dump(), separators=(",", ":"))[:-1]  # ASCII: any text can be written
             rest = memoryview(f'{text}{_SUM}{_checksum(text)}"}}\n'.encode("ascii"))
             try:
                 with disk_errors(self.path):

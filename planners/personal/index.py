@@ -91,11 +91,8 @@ def refresh_index(data: PersonalData, index: Path, *, today: date | None = None)
     about = f"{_FORMAT} {hashlib.sha256(json.dumps([data.zone, str(until), states]).encode()).hexdigest()}"
     known = _about(index)
     if index.exists() and not known.startswith("egotools personal index"):
-        problem, remedy = (
-            "the index cannot be written: it is another program's file",
-            "Name a file in a folder of your own",
-        )
-        raise StorageError(problem, subject=str(index), remedy=remedy)
+        problem = "the index cannot be written: it is another program's file"
+        raise StorageError(problem, subject=str(index), remedy="Name a file in a folder of your own")
     if known != about:
         try:
             index.parent.mkdir(parents=True, exist_ok=True)
@@ -199,18 +196,10 @@ def _add_texts(db: sqlite3.Connection, file: _DataFile, zone: ZoneInfo, until: d
             db.execute("INSERT INTO card (uid, own, name, addresses) VALUES (?, ?, ?, ?)", values)
         else:
             place_id = " ".join(found.place.casefold().split()) or None
+            named = (found.id, found.name, folded(found.name), found.place, place_id)
             row = db.execute(
                 "INSERT INTO event (id, name, folded, place, place_id, start, ends, all_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    found.id,
-                    found.name,
-                    folded(found.name),
-                    found.place,
-                    place_id,
-                    found.start,
-                    found.end,
-                    found.all_day,
-                ),
+                (*named, found.start, found.end, found.all_day),
             ).lastrowid
             days = range(min((found.end_day - found.first_day).days, _MAX_DAYS))
             on = [(row, (found.first_day + timedelta(days=each)).isoformat()) for each in days]

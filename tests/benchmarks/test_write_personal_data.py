@@ -38,10 +38,7 @@ def test_the_same_seed_gives_the_same_bytes(home: Path, tmp_path: Path) -> None:
 
 
 def test_the_mails_are_sound_mime_and_of_every_kind(home: Path) -> None:
-    inbox, archive = (
-        mailbox.Maildir(home / "mail" / "INBOX", create=False),
-        mailbox.mbox(home / "mail" / "archive.mbox"),
-    )
+    inbox, archive = mailbox.Maildir(home / "mail" / "INBOX"), mailbox.mbox(home / "mail" / "archive.mbox")
     contents = [box.get_bytes(key) for box in (inbox, archive) for key in box.keys()]
     archive.close()
     mails = [email.message_from_bytes(content, policy=default) for content in contents]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from egotools.values import OpenInput, PlanInput, PlanStep, ToolPlan
+from egotools.values import PlanInput, PlanStep, ToolPlan
 from planners.calls.execute_plan import StepCall, TakenRow, execute_plan
 from planners.calls.tool_access import CallPipeline, PythonInvoker, always, never
 from tests.planners.calls.tools import python
@@ -104,30 +104,11 @@ async def test_an_input_takes_the_first_value_of_an_earlier_answer() -> None:
     assert [each.given.taken for each in made.calls[1:]] == [(taken,), (taken,)]  # equal values are one
 
 
-async def test_nothing_is_called_while_a_value_is_not_known() -> None:
-    store = Store()
-    plan = blocking("Acme", asked("days"))
-    stopped = await execute_plan(plan, TOOLS, calls_of(store))
-    assert stopped.open_inputs == (OpenInput(parameter="days", description="", source="ask", steps=(2,)),)
-    assert (stopped.outcome, stopped.calls, stopped.remaining) == ("value missing", (), plan.steps)
-    made = await execute_plan(plan, TOOLS, calls_of(store), have={"days": "3"})
-    assert made.outcome == "made" and store.blocked == [("acme", 3)]
-
-
 async def test_what_was_done_before_the_plan_is_asked_for() -> None:
     store = Store()
     plan = ToolPlan(steps=(step(1, "block_supplier", found("supplier", "done")),))
     stopped = await execute_plan(plan, TOOLS, calls_of(store))
     assert [(each.parameter, each.source) for each in stopped.open_inputs] == [("supplier", "done")]
-
-
-async def test_an_answer_without_the_value_stops_the_run() -> None:
-    store = Store()
-    stopped = await execute_plan(blocking("Zeta"), TOOLS, calls_of(store))
-    assert stopped.outcome == "value missing"
-    assert [call.ok for call in stopped.calls] == [True, False] and stopped.calls[-1].given.missing == ("supplier",)
-    assert "no value for supplier" in str(stopped.calls[-1].error)
-    assert [each.number for each in stopped.remaining] == [3] and store.blocked == []
 
 
 @pytest.mark.parametrize(("q", "ask"), [("Borg", always), ("Acme", never)])

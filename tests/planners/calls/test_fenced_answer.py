@@ -65,14 +65,12 @@ def test_it_is_bounded_and_says_so(max_bytes: int) -> None:
             "",
             '{"type": "image", "data": "[4 bytes of image/gif]", "mimeType": "image/gif"}',
         ),
-        ("abcd" * 100, "text/plain", "abcd" * 100),
+        ("word " * 100, "text/plain", "word " * 100),
         (None, "", ""),
         ({"a": 1}, "", '{"a": 1}'),
     ],
 )
 def test_binary_data_is_named_and_not_shown(body: Any, media_type: str, shown: str) -> None:
-    if body == "abcd" * 100:
-        body = shown = "word " * 100
     assert inside(fence(body, media_type).text) == shown
 
 

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import socket
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,15 +17,7 @@ from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolAnswer
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError
-from planners.calls.tool_access import (
-    CallLimits,
-    CallPipeline,
-    CallPolicy,
-    CallRule,
-    PythonInvoker,
-    never,
-    read_policy,
-)
+from planners.calls.tool_access import CallLimits, CallPipeline, CallPolicy, CallRule, PythonInvoker, never, read_policy
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python
@@ -176,27 +166,11 @@ async def test_too_long_a_wait_ends_the_call_with_its_answer(as_date: bool) -> N
 
 @pytest.mark.parametrize(("given", "attempts"), [(READ, 4), (WRITE, 1)])
 async def test_a_connection_that_breaks_off(given: Tool, attempts: int) -> None:
-    connections = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def break_off() -> None:
-            while True:
-                connection, _ = listener.accept()
-                with connection:
-                    if (received := connection.recv(65_536)) == b"over":
-                        return
-                    connections.append(received)
-
-        thread = threading.Thread(target=break_off)
-        thread.start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        calls = CallPipeline(HttpInvoker(servers={"": url}), retries=QUICK)
+    with Loopback(lambda arrived: Reply(raw=b"", body=b"")) as server:
+        calls = CallPipeline(HttpInvoker(servers={"": server.url}), retries=QUICK)
         with pytest.raises(UnavailableError):
             await calls.invoke(given, ORDER if given is WRITE else {})
-        with socket.create_connection(listener.getsockname()) as last:
-            last.sendall(b"over")
-        thread.join()
-    assert len(connections) == attempts
+        assert len(server.arrived) == attempts
 
 
 # Limits of a run, and clean answers.

@@ -143,24 +143,6 @@ class Library:
         self._begun("find_authors", query)
         return {"authors": [{"id": id_, "name": name} for id_, name in self.authors.items() if query in name]}
 
-    def search_books_by_publication_date(
-        self, published_from: str | None = None, published_to: str | None = None
-    ) -> Found:
-        """Search books by the day of their publication, first and last day included.
-
-        :param published_from: first day.
-        :param published_to: last day.
-        """
-        self._begun("search_books_by_publication_date", (published_from, published_to))
-        first, last = published_from or "", published_to or "9999"
-        return {"books": [self._book(id_) for id_, (_, day, _) in self.stock.items() if first <= day <= last]}
-
-    def get_own_record(self) -> Author:
-        """Get the own record of the author who is signed in."""
-        self._begun("get_own_record", None)
-        id_, name = next(iter(self.authors.items()))
-        return {"id": id_, "name": name}
-
     def delete_books(self, book_ids: list[str]) -> BooksOf:
         """Delete books.
 

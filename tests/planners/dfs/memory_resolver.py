@@ -76,7 +76,8 @@ class MemoryResolver:
         self.asked.append(("find", kind, tuple(filters)))
         self._fail(kind)
         assert self.domain.types[kind].kind == "entity", "nobody lists dates or the user"
-        return [Entity(each, self.tables[kind][each]) for each in self._matching(kind, filters)]
+        found = self.tables[kind].items()
+        return [Entity(each, fields) for each, fields in found if all(meets(fields, one) for one in filters)]
 
     async def follow(self, step: Step, sources: Sequence[str]) -> Sequence[tuple[str, Entity]]:
         self.asked.append(("follow", step, tuple(sources)))
@@ -95,13 +96,8 @@ class MemoryResolver:
 
     def _entity(self, kind: str, end: str) -> Entity:
         fields = self.tables.get(kind, {}).get(end, {})
-        return Entity(
-            end, {name: each for name, each in fields.items() if self.carried is None or name in self.carried}
-        )
-
-    def _matching(self, kind: str, filters: Sequence[FilterConstraint]) -> list[str]:
-        table = self.tables.get(kind, {})
-        return [each for each, fields in table.items() if all(meets(fields, one) for one in filters)]
+        carried = fields.keys() if self.carried is None else self.carried & fields.keys()
+        return Entity(end, {name: fields[name] for name in fields if name in carried})
 
     def _fail(self, call: str) -> None:
         if call in self.broken:

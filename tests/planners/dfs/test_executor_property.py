@@ -1,6 +1,6 @@
-"""The executor against trying every assignment, on random graphs and random data."""
+"""The executor against trying every assignment, on random graphs and random data; so do graphs that exclude or have alternatives."""
 
-import asyncio
+from datetime import date
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planners.dfs import Domain, QueryGraph
-from planners.dfs.executor import Execution, execute
+from planners.dfs import Domain, QueryGraph, graph_faults
+from planners.dfs.executor import Execution, answer_graph, execute
 from tests.planners.dfs.brute_force import brute_force
 from tests.planners.dfs.memory_resolver import MemoryResolver, date_range, day
 
@@ -23,12 +23,7 @@ IDS = {
     "Me": ["self"],
     "Day": [day(f"2025-02-0{at}") for at in range(1, 6)],
 }
-CALLS = [
-    "Letter",
-    "Person",
-    *(f"{a} {e} {b}" for a, e, b in SIGNATURES),
-    *(f"{b} ← {e} {a}" for a, e, b in SIGNATURES),
-]
+CALLS = ["Letter", "Person", *(f"{a} {e} {b}" for a, e, b in SIGNATURES), *(f"{b} ← {e} {a}" for a, e, b in SIGNATURES)]
 
 
 RANDOM = st.randoms(use_true_random=True)  # the drawn values of hypothesis are mostly small: few cycles, empty answers
@@ -104,10 +99,6 @@ def _filter(var: str, field: str, op: str, value: Any) -> dict[str, Any]:
     return {"kind": "filter", "var": var, "field": field, "op": op, "value": value}
 
 
-def _runs(graph: QueryGraph, data: MemoryResolver) -> Execution:
-    return asyncio.run(execute(graph, DOMAIN, data, resolve_date=date_range))
-
-
 def _startable(graph: QueryGraph) -> bool:
     dated = {each.var for each in graph.filters}
     return any(kind != "Day" or var in dated for var, kind in graph.vars.items())
@@ -117,13 +108,13 @@ def _shown(execution: Execution) -> dict[str, list[str]]:
     return {var: [each.id for each in found] for var, found in execution.candidates.items()}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(random=RANDOM)
-def test_the_answer_is_that_of_trying_every_assignment(random: Random) -> None:
+async def test_the_answer_is_that_of_trying_every_assignment(random: Random) -> None:
     graph, data = graphs(random), tables(random)
     if not _startable(graph):
         return
-    execution = _runs(graph, data)
+    execution = await execute(graph, DOMAIN, data, resolve_date=date_range)
     wanted = brute_force(graph, data)
     assert _shown(execution) == wanted
     answer = wanted[graph.return_var]
@@ -136,14 +127,14 @@ def test_the_answer_is_that_of_trying_every_assignment(random: Random) -> None:
         assert [each for each in data.asked if each[0] == "find" and not each[2]] == [], "listed a whole type"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(random=RANDOM)
-def test_with_failures_it_is_that_of_the_graph_without_what_is_missing(random: Random) -> None:
+async def test_with_failures_it_is_that_of_the_graph_without_what_is_missing(random: Random) -> None:
     graph, data = graphs(random), tables(random)
     if not _startable(graph):
         return
     data.broken = set(random.sample(CALLS, random.randint(1, 5)))
-    execution = _runs(graph, data)
+    execution = await execute(graph, DOMAIN, data, resolve_date=date_range)
     missing = [each for one in execution.missing for each in one.constraints]
     assert len(set(missing)) == len(missing)
     if execution.count is None:
@@ -158,3 +149,41 @@ def test_with_failures_it_is_that_of_the_graph_without_what_is_missing(random: R
         }
     )
     assert _shown(execution) == brute_force(smaller, data, graph)
+
+
+EDGE: dict[str, Any] = {"kind": "edge", "from": "l", "edge": "sent", "to": "p"}
+NAMES: dict[str, Any] = {"kind": "edge", "from": "l", "edge": "names", "to": "q"}
+
+
+def _graph(*constraints: dict[str, Any], **variables: str) -> QueryGraph:
+    form = {"action": "find", "return_var": "l", "vars": {"l": "Letter", **variables}, "constraints": constraints}
+    return QueryGraph.model_validate(form)
+
+
+def _name(var: str, value: str, *others: str) -> dict[str, Any]:
+    return {**_filter(var, "name", "=", value), "others": others}
+
+
+@settings(max_examples=60)
+@given(random=RANDOM)
+async def test_exclusion_and_alternatives_are_differences_and_unions(random: Random) -> None:
+    data = tables(random)
+
+    async def answer(graph: QueryGraph) -> set[str]:
+        assert graph_faults(graph, DOMAIN) == ()
+        found = await answer_graph(graph, DOMAIN, data, today=date(2025, 2, 1))
+        assert found["count"] == len(found["answer"])
+        return {each["id"] for each in found["answer"]}
+
+    def wanted(graph: QueryGraph) -> set[str]:
+        return set(brute_force(graph, data)["l"])
+
+    ann, named = _name("p", "ann"), _name("l", "bob")
+    every, sent = _graph(named), _graph(named, EDGE, ann, p="Person")
+    assert await answer(_graph(named, {**EDGE, "negated": True}, ann, p="Person")) == wanted(every) - wanted(sent)
+    bob = wanted(_graph(EDGE, _name("p", "bob"), p="Person"))
+    either = _graph(EDGE, _name("p", "ann", "bob"), p="Person")
+    assert await answer(either) == wanted(_graph(EDGE, ann, p="Person")) | bob
+    both = _graph(EDGE, ann, NAMES, p="Person", q="Person")
+    excluded = _graph(EDGE, ann, {**NAMES, "negated": True}, p="Person", q="Person")
+    assert await answer(excluded) == wanted(_graph(EDGE, ann, p="Person")) - wanted(both)

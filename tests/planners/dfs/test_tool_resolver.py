@@ -64,11 +64,8 @@ def documents(library_store: Path) -> dict[str, Tool]:
 
     async def read() -> dict[str, Tool]:
         async with client_of(library_store) as client:
-            return {tool.name: tool async for tool in _each(client)}
-
-    async def _each(client: object) -> AsyncIterator[Tool]:
-        async for tool_id in client.tool_ids():  # type: ignore[attr-defined]
-            yield await client.get_tool(tool_id)  # type: ignore[attr-defined]
+            tools = [await client.get_tool(tool_id) async for tool_id in client.tool_ids()]
+        return {tool.name: tool for tool in tools}
 
     return asyncio.run(read())
 
@@ -148,7 +145,7 @@ class TestCalls:
         st.integers(1, 5),
         st.data(),
     )
-    def test_any_library_any_chunk(
+    async def test_any_library_any_chunk(
         self, documents: dict[str, Tool], stock: dict[str, frozenset[str]], chunk: int, data: st.DataObject
     ) -> None:
         library = Library(
@@ -158,7 +155,7 @@ class TestCalls:
             st.sampled_from([(WROTE, "list_books_of_authors"), (ONE_BY_ONE, "list_books_of_author")])
         )
         sources = data.draw(st.lists(st.sampled_from("stuvwxyz"), unique=True))
-        pairs = asyncio.run(over(Ranked([documents[tool]]), library, chunk=chunk).follow(step, sources))
+        pairs = await over(Ranked([documents[tool]]), library, chunk=chunk).follow(step, sources)
         assert len(pairs) == len(set((source, book.id) for source, book in pairs))
         assert {(source, book.id) for source, book in pairs} == wrote(library, sources)
         assert len(library.calls) == (-(-len(sources) // chunk) if step is WROTE else len(sources))

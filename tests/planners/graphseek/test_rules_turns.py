@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -13,9 +12,10 @@ import yaml
 from benchmarks.planners.questions import Answer, score_answer, shipped_questions
 from planners.graphseek.catalog import SemanticCatalog, catalog_for, read_catalog
 from planners.graphseek.operators.operator import known_operators
-from planners.graphseek.question_run import AnsweredQuestion, QuestionParts, answer_question
+from planners.graphseek.question_run import QuestionParts, answer_question
 from planners.graphseek.results import Cell, ResultStore
 from planners.graphseek.rules_turns import RulesTurns
+from planners.graphseek.turn import Ended
 from planners.stores import open_readable
 from planners.stores.ladybug import load_graph
 from services.jobs.tool_graph_file import tool_graph_file
@@ -26,20 +26,11 @@ _LEAST = 24
 """Of the 26 shipped questions on the tool graph."""
 
 
-@dataclass(frozen=True)
-class Answered:
-    """A run, and the tables that its answer rests on: name of a column → values."""
+class Answered(NamedTuple):
+    """How a run ended, and the tables that its answer rests on: name of a column → values."""
 
-    run: AnsweredQuestion
+    end: Ended
     tables: list[dict[str, list[Cell]]]
-
-    @property
-    def text(self) -> str:
-        return self.run.end.answer
-
-    @property
-    def outcome(self) -> str:
-        return self.run.end.outcome
 
 
 async def answer_all(
@@ -54,7 +45,7 @@ async def answer_all(
             with closing(ResultStore(folder / f"results-{number}")) as store:
                 parts = QuestionParts(graph=graph, catalog=known, operators=operators, results=store, turns=turns)
                 run = await answer_question(text, parts)
-                found[text] = Answered(run, [await _table(store, each) for each in run.end.of])
+                found[text] = Answered(run.end, [await _table(store, each) for each in run.end.of])
     return found
 
 
@@ -79,23 +70,23 @@ def test_a_set_of_names(answers: dict[str, Answered], subtests: pytest.Subtests)
     for question in TABLE["names"]:
         with subtests.test(ascii(question)):
             answered, names = answers[question], TABLE["names"][question]
-            assert answered.outcome == "answered", answered.text
+            assert answered.end.outcome == "answered", answered.end.answer
             columns = [set(column) for table in answered.tables for column in table.values()]
-            assert set(names) in columns, answered.text
-            assert all(name in answered.text for name in names)
+            assert set(names) in columns, answered.end.answer
+            assert all(name in answered.end.answer for name in names)
 
 
 @pytest.mark.parametrize("question", TABLE["says"])
 def test_a_number_a_value_or_pairs(answers: dict[str, Answered], question: str) -> None:
-    assert answers[question].outcome == "answered", answers[question].text
-    assert TABLE["says"][question] in answers[question].text
+    assert answers[question].end.outcome == "answered", answers[question].end.answer
+    assert TABLE["says"][question] in answers[question].end.answer
 
 
 def test_what_is_not_understood_is_refused_by_the_word(answers: dict[str, Answered], subtests: pytest.Subtests) -> None:
     for question in TABLE["refused"]:
         with subtests.test(ascii(question)):
-            assert answers[question].outcome in ("unreadable", "asked back"), answers[question].text
-            assert TABLE["refused"][question] in answers[question].text
+            assert answers[question].end.outcome in ("unreadable", "asked back"), answers[question].end.answer
+            assert TABLE["refused"][question] in answers[question].end.answer
 
 
 def test_the_shipped_questions_are_right_or_refused(company_store: Path, tmp_path: Path) -> None:
@@ -105,7 +96,7 @@ def test_the_shipped_questions_are_right_or_refused(company_store: Path, tmp_pat
     right = []
     for each in questions:
         run = answered[each.text]
-        if run.outcome == "answered":
-            assert score_answer(each.truth, Answer(text=run.text, tables=run.tables)).whole, each.text
+        if run.end.outcome == "answered":
+            assert score_answer(each.truth, Answer(text=run.end.answer, tables=run.tables)).whole, each.text
             right.append(each.id)
     assert len(right) >= _LEAST

@@ -22,6 +22,7 @@ from planners.kgot.kgot_task import KgotEvent, KgotSettings, KgotTask
 from planners.kgot.steps import LlmSteps
 from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows
+from tests.harness import chat
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
 
 KEY = b"a key of tests"
@@ -41,11 +42,8 @@ def written(*nodes: dict[str, Any], edges: Sequence[dict[str, Any]] = ()) -> dic
 
 
 def completion(text: str, *, tokens: tuple[int, int] = (11, 5)) -> Reply:
-    usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-    return as_json(
-        {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
-    )
+    answer = chat.Reply(text=text, prompt_tokens=tokens[0], completion_tokens=tokens[1])
+    return Reply(body=answer.body())
 
 
 class StepServer:
@@ -83,8 +81,7 @@ class StepServer:
         return [body["messages"][-1]["content"] for body in self.of(step)]
 
     def _answer(self, asked: Arrived) -> Reply:
-        form = asked.json.get("response_format")  # none: a tool asks
-        step = form["json_schema"]["name"] if form else "tool"
+        step = chat.step_of(asked.json)
         self.steps.append(step)
         self.bodies.append(asked.json)
         nth = self._counts[step]
@@ -201,33 +198,24 @@ async def run_task(
     finder: Any = None,
     invoker: Any = None,
     sandbox: Sandbox | None = None,
-    tool_server: StepServer | None = None,
     budget: Budget | None = None,
-    question: str = QUESTION,
     files: Sequence[Path] = (),
-    key: bytes = KEY,
     **settings: Any,
 ) -> Ran:
     """Run a task with small settings: one vote, one final answer, two iterations, retries that hardly wait."""
-    small = {
-        "num_next_steps_decision": 1,
-        "max_final_solution_parsing": 1,
-        "max_iterations": 2,
-        "tool_retry_delay_s": 0.0,
-    }
-    chosen = KgotSettings(**{**small, **settings})
+    small = {"num_next_steps_decision": 1, "max_final_solution_parsing": 1, "max_iterations": 2}
+    chosen = KgotSettings(**{**small, "tool_retry_delay_s": 0.0, **settings})
     used = graph if graph is not None else FakeTextGraph()
     events: list[KgotEvent] = []
-    models = (server.chat(budget), (tool_server or server).chat(budget))
     run = await solve_task(
-        KgotTask(question=question, files=tuple(files)),
+        KgotTask(question=QUESTION, files=tuple(files)),
         used,
-        LlmSteps(*models, settings=chosen, language=used.language, fence_key=key),
+        LlmSteps(server.chat(budget), server.chat(budget), settings=chosen, language=used.language, fence_key=KEY),
         finder or FakeFinder(),
         invoker or FakeInvoker(),
         sandbox or FakeSandbox(),
         settings=chosen,
         observe=events.append,
-        fence_key=key,
+        fence_key=KEY,
     )
     return Ran(run=run, events=events)

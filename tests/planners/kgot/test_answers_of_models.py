@@ -48,16 +48,10 @@ def shown(prompt: str, language: str) -> list[Any]:
     return [json.loads(each) for each in re.findall(r"<answer>\n(.*?)\n</answer>", system, re.DOTALL)]
 
 
-def writes() -> dict[str, Any]:
-    [answer] = shown("write_graph", "operations")
-    written: dict[str, Any] = answer
-    return written
-
-
 @pytest.mark.parametrize("name", PARAMS)
 async def test_the_examples_of_the_prompts_run(name: str, request: pytest.FixtureRequest) -> None:
     async with STORES[name](request) as graph:
-        await graph.apply(read_operations(writes()))
+        await graph.apply(read_operations(*shown("write_graph", "operations")))
         state = await graph.state()
         named = sorted((node.label, *sorted(node.properties.items())) for node in state.nodes)
         assert named == [("Author", ("name", "Ann Reed")), ("Book", ("pages", 210), ("title", "Tides"))]

@@ -2,8 +2,8 @@
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import pytest
 from inference.chat import Completion
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.json_values import canonical_text
-from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import ModelUse, RunJournal, read_run_journal
 from planners.kgot.batch import (
     BatchTask,
@@ -49,11 +48,6 @@ class Swift(WarehouseModel):
         return {"needed": False} if step == "maths_needed" else super()._answer(step, True, True)
 
 
-class NoSandbox(Sandbox):
-    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
-        raise AssertionError("nothing is to be run")
-
-
 class Opened:
     """Opens parts for each task but a failing one, and counts how many are open."""
 
@@ -70,7 +64,7 @@ class Opened:
         self.now += 1
         self.most = max(self.most, self.now)
         try:
-            yield replace(parts(self._model), sandbox=NoSandbox())
+            yield parts(self._model)
         finally:
             self.now -= 1
 

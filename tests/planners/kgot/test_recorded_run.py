@@ -1,7 +1,6 @@
 """Runs of tasks that are cut off and go on, and are replayed: real tools, a model that is a function of its prompt."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,12 @@ import pytest
 from inference.chat import Completion
 from ontology.errors import BudgetExceededError, InvalidArgumentError
 from ontology.json_values import canonical_text
-from planners.calls.sandbox import Sandbox, SandboxResult
 from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.kgot.kgot_task import KgotEvent, KgotSettings, KgotTask
 from planners.kgot.recorded_run import replay_recorded, solve_recorded
 from tests.planners.kgot.warehouse_solve import MARKS, SETTINGS, TASK, WarehouseModel, parts
 
 CALLS = ["find steel", "find tin", "move steel Ulm"]
-
-
-class Added(Sandbox):
-    """A sandbox of this process that knows one sum."""
-
-    async def run(self, code: str, *, stdin: bytes = b"", files: Mapping[str, Path] | None = None) -> SandboxResult:
-        return SandboxResult(ended="ok", stdout="8\n", stderr="")
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +38,7 @@ async def whole_run(path: Path) -> list[KgotEvent]:
     """Run in this process without a break, and return the events."""
     told: list[KgotEvent] = []
     with open_run_journal(path) as journal:
-        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()), observe=told.append)
+        run = await solve_recorded(TASK, journal, parts(), observe=told.append)
     assert (run.answer, run.outcome) == ("8", "solved")
     assert sorted(MARKS) == CALLS
     return told
@@ -65,7 +56,7 @@ async def test_a_run_goes_on_from_every_record(tmp_path: Path) -> None:
         MARKS.clear()
         model = WarehouseModel()
         with open_run_journal(tmp_path / "run") as journal:
-            run = await solve_recorded(TASK, journal, replace(parts(model), sandbox=Added()))
+            run = await solve_recorded(TASK, journal, parts(model))
         assert run.answer == "8"
         assert digest(tmp_path / "run") == whole
         assert model.asked == _asked(content) - answered
@@ -83,10 +74,10 @@ async def test_a_write_that_was_cut_off_is_not_made_again_without_consent(tmp_pa
     (tmp_path / "run").write_bytes(b"".join(lines[: begun + 1]))
     told: list[KgotEvent] = []
     with open_run_journal(tmp_path / "run") as journal:
-        refusing = replace(parts(repeat=False), sandbox=Added(), settings=replace(SETTINGS, max_iterations=2))
+        refusing = replace(parts(repeat=False), settings=replace(SETTINGS, max_iterations=2))
         with pytest.raises(InvalidArgumentError, match="what differs is max_iterations"):
             await solve_recorded(TASK, journal, refusing)
-        await solve_recorded(TASK, journal, replace(parts(repeat=False), sandbox=Added()), observe=told.append)
+        await solve_recorded(TASK, journal, parts(repeat=False), observe=told.append)
     assert MARKS.count("move steel Ulm") == 1
     assert "it is not known whether it was done" in "".join(texts(told))
     run = await replay_recorded(read_run_journal(tmp_path / "run"))
@@ -105,13 +96,13 @@ class Spent(WarehouseModel):
 async def test_a_run_that_its_budget_stopped_goes_on_with_another(tmp_path: Path) -> None:
     whole = await whole_run(tmp_path / "whole")
     with open_run_journal(tmp_path / "run") as journal:
-        stopped = await solve_recorded(TASK, journal, replace(parts(Spent()), sandbox=Added()))
+        stopped = await solve_recorded(TASK, journal, parts(Spent()))
     assert stopped.outcome == "budget"
     with pytest.raises(InvalidArgumentError, match="has not ended"):
         await replay_recorded(read_run_journal(tmp_path / "run"))
     with open_run_journal(tmp_path / "run") as journal:
         told: list[KgotEvent] = []
-        run = await solve_recorded(TASK, journal, replace(parts(), sandbox=Added()), observe=told.append)
+        run = await solve_recorded(TASK, journal, parts(), observe=told.append)
     assert run.outcome == "solved" and texts(told) == texts(whole)
 
 

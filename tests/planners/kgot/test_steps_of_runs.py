@@ -127,11 +127,9 @@ async def test_a_model_that_never_keeps_the_form_is_given_up_after_the_first_dec
 
 async def test_a_judge_chooses_among_the_votes() -> None:
     graph = FakeTextGraph(queries=BOOKS)
-    votes, chosen = (
-        by_seed(retrieve("BAD"), INSERT, retrieve("GOOD")),
-        {"num_next_steps_decision": 3, "next_step": "judge"},
-    )
-    ran, server = await run(graph, next_step=votes, judge=[{"best": 3}], options=chosen)
+    votes = by_seed(retrieve("BAD"), INSERT, retrieve("GOOD"))
+    options = {"num_next_steps_decision": 3, "next_step": "judge"}
+    ran, server = await run(graph, next_step=votes, judge=[{"best": 3}], options=options)
     assert ran.of(Decided)[0].judged == Retrieve(query="GOOD") and graph.queried == ["GOOD"]
     assert "1. RETRIEVE: BAD\n2. INSERT: her books are missing\n3. RETRIEVE: GOOD" in server.prompts("judge")[0]
 
@@ -197,10 +195,7 @@ async def test_a_failing_write_is_fixed_or_dropped(case: str) -> None:
 ORDERS = [{"Order No.": n, "customer": ("Lumière", "O'Hara", "Lumière")[n % 3], "note": None} for n in range(500)]
 TABLES: dict[str, tuple[Any, str]] = {
     "a list": (ORDERS, "ListBooksRow"),
-    "the rows of a file": (
-        {"file": "my orders.csv", "kind": "csv", "pages": 2, "row_count": 500, "rows": ORDERS},
-        "MyOrdersRow",
-    ),
+    "the rows of a file": ({"file": "my orders.csv", "kind": "csv", "row_count": 500, "rows": ORDERS}, "MyOrdersRow"),
 }
 
 
@@ -210,12 +205,8 @@ async def test_a_large_table_is_loaded_whole_and_a_prompt_has_its_columns_and_co
     twice = [calls(("library/list_books", {"of": str(n)})) for n in range(2)]
     options = {"invoker": FakeInvoker(list_books=[body, body]), "max_iterations": 3}
     ran, server = await run(MemoryGraph(), tool_calls=twice, options=options)
-    assert [len(each.state.nodes) for each in ran.of(GraphChanged)] == [
-        0,
-        500,
-        500,
-        500,
-    ]  # the second has the same rows
+    sizes = [len(each.state.nodes) for each in ran.of(GraphChanged)]
+    assert sizes == [0, 500, 500, 500], "the second has the same rows"
     assert {node.label for node in ran.run.state.nodes} == {label}
     assert sum(node.properties["customer"] == "O'Hara" for node in ran.run.state.nodes) == 167
     assert "write_graph" not in server.steps
@@ -225,12 +216,8 @@ async def test_a_large_table_is_loaded_whole_and_a_prompt_has_its_columns_and_co
     assert all(customer in prompt for customer in ("Lumière", "O'Hara"))
 
 
-NOISY = written(
-    *(node("Author", name="Ann Reed"), node("Author", name="ann  reed"), BOOK),
-    edges=[
-        {"type": "WROTE", "from": end("Author", name="Ann Reed"), "to": end("Book", title="Tides"), "properties": {}}
-    ],
-)
+WROTE = {"type": "WROTE", "from": end("Author", name="Ann Reed"), "to": end("Book", title="Tides"), "properties": {}}
+NOISY = written(node("Author", name="Ann Reed"), node("Author", name="ann  reed"), BOOK, edges=[WROTE])
 LEFT = {"keep": ["Author", "Author", "Book"], "duplicates": ["Author", "Book"]}
 
 

@@ -9,12 +9,11 @@ from typing import Any
 
 from egotools import Call, Tool
 from inference.chat import Budget, ChatModel, Completion, Message
-from planners.calls.sandbox import Sandbox
 from planners.calls.tool_access import PythonInvoker
 from planners.kgot.kgot_task import KgotSettings, KgotTask
 from planners.kgot.recorded_run import SolveParts
 from planners.stores.memory_graph import MemoryGraph
-from tests.planners.kgot.run_fakes import FakeFinder, node
+from tests.planners.kgot.run_fakes import FakeFinder, FakeSandbox, node
 
 TASK = KgotTask(question="How many letters do steel and tin have, once steel is in Ulm?")
 SETTINGS = KgotSettings(retrieve="direct", num_next_steps_decision=3, max_final_solution_parsing=2)
@@ -80,7 +79,7 @@ def parts(model: ChatModel | None = None, *, repeat: bool = True) -> SolveParts:
     async def ask(asked: Tool, arguments: Mapping[str, Any]) -> bool:
         return repeat
 
-    sandbox = Sandbox()
+    sandbox = FakeSandbox(lambda code: "8\n")
     return SolveParts(
         graph=MemoryGraph(sandbox),
         models={"graph": model or WarehouseModel()},

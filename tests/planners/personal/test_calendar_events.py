@@ -15,12 +15,14 @@ UNTIL = date(2028, 1, 1)
 
 
 def _events(*lines: str, zone: ZoneInfo = NEW_YORK) -> list[CalendarEvent]:
-    body = "\r\n".join(lines)
-    if "BEGIN:VEVENT" not in body:
-        body = f"BEGIN:VEVENT\r\nUID:u\r\n{body}\r\nEND:VEVENT"
+    body = "\r\n".join(lines if "BEGIN:VEVENT" in lines else _event(*lines))
     found = list(calendar_events(f"BEGIN:VCALENDAR\r\n{body}\r\nEND:VCALENDAR\r\n", "a.ics", zone, UNTIL))
     assert all(isinstance(each, CalendarEvent) for each in found), found
     return [each for each in found if isinstance(each, CalendarEvent)]
+
+
+def _event(*lines: str) -> tuple[str, ...]:
+    return ("BEGIN:VEVENT", "UID:u", *lines, "END:VEVENT")
 
 
 def _starts(events: Sequence[CalendarEvent]) -> list[str]:
@@ -58,26 +60,11 @@ def test_repeating_days_against_a_loop(
 
 
 def test_exceptions_of_a_rule() -> None:
+    start, more = "DTSTART;TZID=Europe/Berlin:202606", "RDATE;TZID=Europe/Berlin:20260603T090000"
     events = _events(
-        "BEGIN:VEVENT",
-        "UID:u",
-        "SUMMARY:Weekly",
-        "DTSTART;TZID=Europe/Berlin:20260601T090000",
-        "RRULE:FREQ=WEEKLY;COUNT=3",
-        "RDATE;TZID=Europe/Berlin:20260603T090000",
-        "END:VEVENT",
-        "BEGIN:VEVENT",
-        "UID:u",
-        "SUMMARY:Moved",
-        "RECURRENCE-ID:20260608T070000Z",
-        "DTSTART;TZID=Europe/Berlin:20260609T150000",
-        "END:VEVENT",
-        "BEGIN:VEVENT",
-        "UID:u",
-        "STATUS:CANCELLED",
-        "RECURRENCE-ID:20260615T070000Z",
-        "DTSTART;TZID=Europe/Berlin:20260615T090000",
-        "END:VEVENT",
+        *_event("SUMMARY:Weekly", f"{start}01T090000", "RRULE:FREQ=WEEKLY;COUNT=3", more),
+        *_event("SUMMARY:Moved", "RECURRENCE-ID:20260608T070000Z", f"{start}09T150000"),
+        *_event("STATUS:CANCELLED", "RECURRENCE-ID:20260615T070000Z", f"{start}15T090000"),
         zone=BERLIN,
     )
     assert sorted((each.first_day.day, each.name) for each in events) == [(1, "Weekly"), (3, "Weekly"), (9, "Moved")]

@@ -1,9 +1,10 @@
 """Property graphs: one conformance suite over all stores."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError, StatementError
@@ -22,9 +23,8 @@ from planners.stores.property_graph import (
     QueryLimits,
     ReplaceGraph,
 )
-from tests.planners.stores.conftest import Driven
 from tests.planners.stores.graph_operations import OPERATIONS, PlainGraph
-from tests.planners.stores.stores import TEXTS, contents, typed
+from tests.planners.stores.stores import PARAMS, STORES, TEXTS, contents, typed
 
 ANN = NodeRef(label="Author", key={"name": "Ann Ott"})
 BOOKS = NodeRef(label="Book", key={})
@@ -35,6 +35,13 @@ LIBRARY: list[Operation] = [
     MergeEdge(type="WROTE", source=ANN, target=BOOKS, properties={"year": 1990}),
 ]
 ODD = 'it\'s "quoted" \\ back\\nslash `tick`\nline\r\n\ttab ß → 𝕏 {brace} $dollar; // # /* -- <tag> & %s \\u0027'
+
+
+@pytest.fixture(params=PARAMS)
+async def graph(request: pytest.FixtureRequest) -> AsyncIterator[PropertyGraph]:
+    """An empty graph of each store."""
+    async with STORES[request.param](request) as opened:
+        yield opened
 
 
 def _text(graph: PropertyGraph, name: str) -> str:
@@ -157,25 +164,20 @@ async def test_a_state_replaces_the_graph(graph: PropertyGraph) -> None:
     assert not (await graph.state()).nodes
 
 
-_BATCHES = st.lists(st.lists(OPERATIONS, max_size=6), min_size=1, max_size=4)
-_CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=_CHECKS)
-@given(batches=_BATCHES)
-def test_any_operations_do_what_the_oracle_says(driven: Driven, batches: list[list[Operation]]) -> None:
-    graph, run = driven
+@settings(max_examples=25)
+@given(batches=st.lists(st.lists(OPERATIONS, max_size=6), min_size=1, max_size=4))
+async def test_any_operations_do_what_the_oracle_says(graph: PropertyGraph, batches: list[list[Operation]]) -> None:
     plain = PlainGraph()
-    run(graph.apply([ReplaceGraph()]))
+    await graph.apply([ReplaceGraph()])
     for batch in batches:
-        run(graph.apply(batch))
+        await graph.apply(batch)
         for operation in batch:
             plain.apply(operation)
-        state = run(graph.state())
+        state = await graph.state()
         assert contents(state) == contents(plain.state())
     memory = MemoryGraph(state=state)  # and through another store nothing is lost
-    run(graph.apply([ReplaceGraph(state=run(memory.state()))]))
-    assert contents(run(graph.state())) == contents(plain.state())
+    await graph.apply([ReplaceGraph(state=await memory.state())])
+    assert contents(await graph.state()) == contents(plain.state())
 
 
 @pytest.mark.parametrize("address", ["", "oracle", "neo4j", "memory:x", "ladybug:x", "rdf:http://127.0.0.1:9"])

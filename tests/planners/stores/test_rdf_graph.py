@@ -1,13 +1,12 @@
 """Graphs as RDF: queries in SPARQL, the layout, and what goes wrong. What all stores do alike is in the conformance suite."""
 
-import socket
-
 import pytest
 
 from ontology.errors import StatementError
 from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.stores.property_graph import InsertNode, MergeEdge, MergeNode, NodeRef, Operation, QueryLimits
 from planners.stores.rdf import RdfGraph
+from tests.harness.http_server import Loopback
 from tests.harness.waiting import LIMIT_S
 
 pytest.importorskip("pyoxigraph", reason="the extra `rdf` is not installed")
@@ -28,9 +27,8 @@ async def test_a_query_that_takes_all_memory_is_stopped() -> None:
 async def test_a_query_reaches_neither_servers_nor_files_and_changes_nothing() -> None:
     graph = RdfGraph(SANDBOX)
     await graph.apply([InsertNode(label="N")])
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.setblocking(False)
-        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+    with Loopback() as server:
+        address = f"{server.url}/"
         for text in (
             f"SELECT * {{ SERVICE <{address}> {{ ?s ?p ?o }} }}",
             f"SELECT * FROM <{address}> WHERE {{ ?s ?p ?o }}",
@@ -45,8 +43,7 @@ async def test_a_query_reaches_neither_servers_nor_files_and_changes_nothing() -
                 assert (await graph.query(text)).rows == (), text
             except StatementError as fault:
                 assert fault.subject == "SPARQL" and fault.remedy
-        with pytest.raises(BlockingIOError):  # nobody has called
-            server.accept()
+        assert server.arrived == []
     assert len((await graph.state()).nodes) == 1
 
 

@@ -3,11 +3,12 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from ontology.errors import StatementError, StorageError
 from planners.stores.bolt import open_bolt_reader
@@ -16,7 +17,7 @@ from planners.stores.ladybug import load_graph, open_ladybug_reader
 from planners.stores.property_graph import QueryLimits
 from tests.planners.stores.reading_tables import NODES, ODD, RELATIONSHIPS, neo4j_statements
 
-Opened: TypeAlias = tuple[ReadableGraph, Callable[[Coroutine[Any, Any, Any]], Any]]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 _LIMITS = QueryLimits()
 _ENDLESS = "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x + y AS z WHERE z < 0 RETURN count(z)"
 
@@ -28,20 +29,20 @@ def ladybug_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module", params=["ladybug", pytest.param("bolt", marks=pytest.mark.slow)])
-def opened(request: pytest.FixtureRequest) -> Iterator[Opened]:
-    with asyncio.Runner() as runner:
-        if request.param == "ladybug":
-            context: Any = open_ladybug_reader(request.getfixturevalue("ladybug_file"))
-        else:
-            address = request.getfixturevalue("neo4j_address")
-            constraint = "CREATE CONSTRAINT person_key IF NOT EXISTS FOR (n:Person) REQUIRE n.key IS UNIQUE"
-            _neo4j(address, [*neo4j_statements(NODES, RELATIONSHIPS), (constraint, {})])
-            context = open_bolt_reader(address)
-        yield runner.run(context.__aenter__()), runner.run
-        runner.run(context.__aexit__(None, None, None))
-        if request.param == "bolt":
-            _neo4j(address, [("DROP CONSTRAINT person_key", {}), ("MATCH (n) DETACH DELETE n", {})])
+@pytest_asyncio.fixture(
+    scope="module", loop_scope="module", params=["ladybug", pytest.param("bolt", marks=pytest.mark.slow)]
+)
+async def graph(request: pytest.FixtureRequest) -> AsyncIterator[ReadableGraph]:
+    if request.param == "ladybug":
+        async with open_ladybug_reader(request.getfixturevalue("ladybug_file")) as opened:
+            yield opened
+        return
+    address = request.getfixturevalue("neo4j_address")
+    constraint = "CREATE CONSTRAINT person_key IF NOT EXISTS FOR (n:Person) REQUIRE n.key IS UNIQUE"
+    _neo4j(address, [*neo4j_statements(NODES, RELATIONSHIPS), (constraint, {})])
+    async with open_bolt_reader(address) as opened:
+        yield opened
+    _neo4j(address, [("DROP CONSTRAINT person_key", {}), ("MATCH (n) DETACH DELETE n", {})])
 
 
 def _neo4j(address: str, statements: Any) -> None:
@@ -56,9 +57,8 @@ async def _fetch(graph: ReadableGraph, text: str, limits: QueryLimits = _LIMITS,
     return list((await graph.read(text, parameters, limits)).rows)
 
 
-def test_types_pairs_and_properties(opened: Opened) -> None:
-    graph, run = opened
-    schema = run(graph.schema())
+async def test_types_pairs_and_properties(graph: ReadableGraph) -> None:
+    schema = await graph.schema()
     assert [node.name for node in schema.nodes] == sorted(["City", ODD, "Person"])
     person = next(node for node in schema.nodes if node.name == "Person")
     assert {p.name: p.type for p in person.properties} == dict(NODES[0].columns) and person.key == "key"
@@ -67,32 +67,25 @@ def test_types_pairs_and_properties(opened: Opened) -> None:
     assert pairs["i`n"] == [(ODD, "City")]
 
 
-def test_nothing_is_written_and_a_refused_query_leaves_the_reader_usable(opened: Opened) -> None:
-    graph, run = opened
+async def test_nothing_is_written_and_a_refused_query_leaves_the_reader_usable(graph: ReadableGraph) -> None:
     for text in ("MATCH (n:Person) SET n.age = 1", "MATCH (n:Person", "CREATE (:City {id: 9})"):
         with pytest.raises(StatementError):
-            run(_fetch(graph, text))
-    assert run(_fetch(graph, "MATCH (n:City) RETURN n.id ORDER BY n.id")) == [(1,), (2,)]
+            await _fetch(graph, text)
+    assert await _fetch(graph, "MATCH (n:City) RETURN n.id ORDER BY n.id") == [(1,), (2,)]
 
 
-def test_a_query_ends_at_its_time_or_when_it_is_cancelled(opened: Opened) -> None:
-    graph, run = opened
+async def test_a_query_ends_at_its_time_or_when_it_is_cancelled(graph: ReadableGraph) -> None:
     with pytest.raises(StatementError, match=r"longer than 0\.5 s"):
-        run(_fetch(graph, _ENDLESS, QueryLimits(seconds=0.5)))
+        await _fetch(graph, _ENDLESS, QueryLimits(seconds=0.5))
 
-    async def cancelled() -> None:
-        task = asyncio.create_task(_fetch(graph, _ENDLESS, QueryLimits(seconds=60)))
-        await asyncio.sleep(0.3)
-        task.cancel()
+    task = asyncio.create_task(_fetch(graph, _ENDLESS, QueryLimits(seconds=60)))
+    await asyncio.sleep(0.3)
+    task.cancel()
+    async with asyncio.timeout(5):
         with pytest.raises(asyncio.CancelledError):
             await task
-
-    run(asyncio.wait_for(cancelled(), 5))
-
-    async def concurrent() -> Any:
-        return await asyncio.gather(*(_fetch(graph, "RETURN $x", x=number) for number in range(6)))
-
-    assert run(concurrent()) == [[(number,)] for number in range(6)]
+    concurrent = await asyncio.gather(*(_fetch(graph, "RETURN $x", x=number) for number in range(6)))
+    assert concurrent == [[(number,)] for number in range(6)]
 
 
 async def test_an_engine_that_dies_is_told_and_started_again(ladybug_file: Path) -> None:

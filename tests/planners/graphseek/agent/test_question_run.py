@@ -10,13 +10,7 @@ from ontology.errors import InvalidArgumentError, StorageError
 from planners.graphseek.operators.operator import Operator, OperatorContext, OperatorFault
 from planners.graphseek.question_run import AnsweredQuestion, answer_question
 from planners.graphseek.results import Result, ResultStore
-from planners.graphseek.turn import (
-    AgentEvent,
-    AgentSettings,
-    AnswerRejected,
-    Ended,
-    Faulted,
-)
+from planners.graphseek.turn import AgentEvent, AgentSettings, AnswerRejected, Ended, Faulted
 from tests.planners.graphseek.agent.toy_parts import Script, Toy, answer, call, echo, parts
 
 

@@ -11,7 +11,7 @@ from planners.graphseek.operators.cypher_text import Compiled
 from planners.graphseek.operators.operator import ArgumentForms, Operator, OperatorContext, TypedOperator
 from planners.graphseek.operators.retrieve import cypher as CYPHER
 from planners.graphseek.question_run import QuestionParts
-from planners.graphseek.results import Cell, Result, ResultColumn, ResultStore
+from planners.graphseek.results import Result, ResultColumn, ResultStore
 from planners.graphseek.turn import Answer, Invocation, StepView, Turn
 from planners.stores.graph_schema import CypherDialect, GraphSchema, NodeType, PropertyKey
 from planners.stores.property_graph import QueryLimits, QueryRows, Value
@@ -49,22 +49,14 @@ def Toy(name: str, run: Run) -> Operator:
     return TypedOperator(name=name, description="It does what a test says.", forms=forms, required=("of",), runs=run)
 
 
-async def one_row(context: OperatorContext, *cells: Cell) -> Result:
-    columns = tuple(ResultColumn(name=f"c{at}", type=_kind(cell)) for at, cell in enumerate(cells))
-    return await context.results.keep_table(columns, [cells], title="a row")
-
-
-def _kind(cell: Cell) -> Any:
-    return {int: "integer", float: "number"}.get(type(cell), "string")
-
-
 async def echo(arguments: Mapping[str, Any], context: OperatorContext) -> Result:
     """Give back the text as a table of one cell."""
     context.ran(Compiled(text=f"RETURN {arguments['of']!r}"))
+    text = arguments["of"]
     if "handle" in arguments:
-        ((cell, *_),) = await context.results.rows(arguments["handle"])
-        return await one_row(context, f"{arguments['of']} {cell}")
-    return await one_row(context, arguments["of"])
+        ((cell,),) = await context.results.rows(arguments["handle"])
+        text = f"{text} {cell}"
+    return await context.results.keep_table([ResultColumn(name="c0", type="string")], [(text,)], title="a row")
 
 
 class Script:

@@ -1,13 +1,12 @@
 """What operators say when they give nothing, and what they refuse."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterator
-from typing import Any, TypeAlias
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from planners.graphseek.operators.operator import OperatorFault
-from planners.graphseek.results import Result
 from tests.planners.graphseek.operators.operator_runs import Runs, ladybug_runs
 from tests.planners.graphseek.operators.random_graph import Edge, RandomGraph
 from tests.planners.graphseek.operators.test_operator_oracle import CATALOG
@@ -27,38 +26,19 @@ _GRAPH = RandomGraph(
         Edge("MADE-OF", "B1", "G1", {"year": 2022, "weight": 1.5}),
     ),
 )
-Call: TypeAlias = Callable[..., Result]
-Fails: TypeAlias = Callable[..., OperatorFault]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture(scope="module")
-def opened(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[Runs, Callable[[Coroutine[Any, Any, Any]], Any]]]:
-    """A graph for the whole module, and what runs its coroutines."""
-    with asyncio.Runner() as runner:
-        context = ladybug_runs(_GRAPH, tmp_path_factory.mktemp("graph"), CATALOG)
-        yield runner.run(context.__aenter__()), runner.run
-        runner.run(context.__aexit__(None, None, None))
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def runs(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runs]:
+    async with ladybug_runs(_GRAPH, tmp_path_factory.mktemp("graph"), CATALOG) as opened:
+        yield opened
 
 
-@pytest.fixture
-def call(opened: tuple[Runs, Callable[[Coroutine[Any, Any, Any]], Any]]) -> Call:
-    """Run an operator."""
-    runs, run = opened
-    return lambda operator, **arguments: run(runs.call(operator, **arguments))
-
-
-@pytest.fixture
-def fails(call: Call) -> Fails:
-    """Run an operator that fails."""
-
-    def fault(operator: str, **arguments: Any) -> OperatorFault:
-        with pytest.raises(OperatorFault) as raised:
-            call(operator, **arguments)
-        return raised.value
-
-    return fault
+async def fault(runs: Runs, operator: str, **arguments: Any) -> OperatorFault:
+    with pytest.raises(OperatorFault) as raised:
+        await runs.call(operator, **arguments)
+    return raised.value
 
 
 FILTERS = [
@@ -73,39 +53,43 @@ FILTERS = [
 ]
 
 
-def test_that_there_is_none_is_an_answer_where_nothing_is_near(call: Call) -> None:
-    assert call("get_nodes", node_type="Person", filters=[{"key": "score", "operator": ">", "value": 5}]).size == 0
-    assert call("degree", start={"type": "Person"}, relationship_types=["KNOWS"], at_least=3).size == 0
+async def test_that_there_is_none_is_an_answer_where_nothing_is_near(runs: Runs) -> None:
+    above = [{"key": "score", "operator": ">", "value": 5}]
+    assert await runs.rows("get_nodes", node_type="Person", filters=above) == []
+    assert await runs.rows("degree", start={"type": "Person"}, relationship_types=["KNOWS"], at_least=3) == []
 
 
 @pytest.mark.parametrize(("filter", "hint"), FILTERS)
-def test_a_filter_of_the_wrong_type(fails: Fails, filter: dict[str, Any], hint: str) -> None:
-    fault = fails("get_nodes", node_type="Person", filters=[filter])
-    assert (fault.kind, hint in fault.hint) == ("arguments", True), fault
+async def test_a_filter_of_the_wrong_type(runs: Runs, filter: dict[str, Any], hint: str) -> None:
+    found = await fault(runs, "get_nodes", node_type="Person", filters=[filter])
+    assert (found.kind, hint in found.hint) == ("arguments", True), found
 
 
-def test_aggregations_that_make_no_sense(fails: Fails) -> None:
+async def test_aggregations_that_make_no_sense(runs: Runs) -> None:
     for kind, name in (("SUM", "name"), ("AVG", "born"), ("MAX", "flag"), ("SUM", "*")):
         asked = [{"grouping_type": kind, "property": name}]
-        assert fails("get_nodes", node_type="Person", aggregations=asked).kind in ("arguments", "unknown name")
+        found = await fault(runs, "get_nodes", node_type="Person", aggregations=asked)
+        assert found.kind in ("arguments", "unknown name")
     asked = [{"grouping_type": "SUM", "property": "price"}]
-    start = {"type": "Person"}
-    assert fails("aggregate_neighbours", start=start, aggregations=asked, group_by="neighbour").kind == "arguments"
-    along = {"relationship_property": "weight", "max_hops": 2}
-    assert fails("aggregate_neighbours", start=start, aggregations=asked, **along).kind == "arguments"
+    for along in ({"group_by": "neighbour"}, {"relationship_property": "weight", "max_hops": 2}):
+        found = await fault(runs, "aggregate_neighbours", start={"type": "Person"}, aggregations=asked, **along)
+        assert found.kind == "arguments"
 
 
-def test_handles_that_cannot_be_started_from(call: Call, fails: Fails) -> None:
-    grouped = call("get_nodes", node_type="Person", group_by=["name"]).handle
-    assert fails("traverse", start={"handle": grouped}).kind == "arguments"
-    assert fails("traverse", start={"handle": "t999"}).kind in ("unknown name", "no such handle", "arguments")
-    table = call("get_nodes", node_type="Person").handle
-    assert fails("traverse", start={"handle": table, "column": "name"}).kind == "arguments"
-    assert fails("traverse", start={"handle": table, "column": "persom"}).kind == "unknown name"
+async def test_handles_that_cannot_be_started_from(runs: Runs) -> None:
+    grouped = await runs.call("get_nodes", node_type="Person", group_by=["name"])
+    table = await runs.call("get_nodes", node_type="Person")
+    for start, kind in (
+        ({"handle": grouped.handle}, "arguments"),
+        ({"handle": "t999"}, "unknown name"),
+        ({"handle": table.handle, "column": "name"}, "arguments"),
+        ({"handle": table.handle, "column": "persom"}, "unknown name"),
+    ):
+        assert (await fault(runs, "traverse", start=start)).kind == kind
 
 
-def test_a_table_is_cut_at_its_limit(call: Call) -> None:
-    result = call("get_nodes", node_type="Person", limit=2)
+async def test_a_table_is_cut_at_its_limit(runs: Runs) -> None:
+    result = await runs.call("get_nodes", node_type="Person", limit=2)
     assert (result.size, result.cut) == (2, True)
-    result = call("get_nodes", node_type="Person", limit=3)
+    result = await runs.call("get_nodes", node_type="Person", limit=3)
     assert (result.size, result.cut) == (3, False)

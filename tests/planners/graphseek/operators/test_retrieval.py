@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,7 +53,7 @@ async def rows_of(store: ResultStore, operator: Operator, **arguments: Any) -> l
     return rows
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     rows=ROWS,
     wanted=filters(),
@@ -69,19 +68,17 @@ async def rows_of(store: ResultStore, operator: Operator, **arguments: Any) -> l
     descending=False,
     limit=1,
 )
-def test_filter_selects_and_orders_like_a_list(
+async def test_filter_selects_and_orders_like_a_list(
     store: ResultStore, rows: list[Row], wanted: list[dict[str, Any]], order: str | None, descending: bool, limit: int
 ) -> None:
-    async def check() -> list[Row]:
-        handle = (await kept(store, COLUMNS, rows)).handle
-        ordered = {"order_by": order, "descending": descending} if order else {}
-        try:
-            return await rows_of(store, FILTER, handle=handle, filters=wanted, limit=limit, **ordered)
-        except OperatorFault as fault:
-            assert fault.kind == "empty"
-            assert any(each["operator"] == "=" and each["value"] == 0.2 for each in wanted)
-            return []
-
+    handle = (await kept(store, COLUMNS, rows)).handle
+    ordered = {"order_by": order, "descending": descending} if order else {}
+    try:
+        found = await rows_of(store, FILTER, handle=handle, filters=wanted, limit=limit, **ordered)
+    except OperatorFault as fault:
+        assert fault.kind == "empty"
+        assert any(each["operator"] == "=" and each["value"] == 0.2 for each in wanted)
+        found = []
     names = [each.name for each in COLUMNS]
     expected = [row for row in rows if holds(dict(zip(names, row, strict=True)), wanted)]
     if order:
@@ -90,27 +87,23 @@ def test_filter_selects_and_orders_like_a_list(
         values = sorted(cells, reverse=descending)
         with_value = [row for value in values for row in expected if row[at] == value]  # equal ones keep their order
         expected = with_value + [row for row in expected if row[at] is None]
-    assert asyncio.run(check()) == expected[:limit]
+    assert found == expected[:limit]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=ROWS, groups=st.sampled_from([[], ["name"], ["tier", "planned"]]))
-def test_filter_groups_and_aggregates_like_a_list(store: ResultStore, rows: list[Row], groups: list[str]) -> None:
+async def test_filter_groups_and_aggregates_like_a_list(store: ResultStore, rows: list[Row], groups: list[str]) -> None:
     kinds = [("COUNT", "*"), ("COUNT", "name"), ("COUNT_DISTINCT", "tier"), ("SUM", "cost"), ("AVG", "tier"), ("MIN", "cost"), ("MAX", "name")]  # fmt: skip
     aggregations = [{"grouping_type": kind, "property": name} for kind, name in kinds]
-
-    async def check() -> list[Row]:
-        handle = (await kept(store, COLUMNS, rows)).handle
-        grouped = {"group_by": groups} if groups else {}
-        return await rows_of(store, FILTER, handle=handle, aggregations=aggregations, **grouped)
-
-    places = [["name", "cost", "tier", "planned"].index(each) for each in groups]
+    handle = (await kept(store, COLUMNS, rows)).handle
+    grouped = {"group_by": groups} if groups else {}
+    found = await rows_of(store, FILTER, handle=handle, aggregations=aggregations, **grouped)
+    names = [each.name for each in COLUMNS]
+    places = [names.index(each) for each in groups]
     by_key: dict[Row, list[Row]] = {} if groups else {(): []}
     for row in rows:
         by_key.setdefault(tuple(row[at] for at in places), []).append(row)
-    found = asyncio.run(check())
     assert len(found) == len(by_key)
-    names = [each.name for each in COLUMNS]
     for (key, members), row in zip(by_key.items(), found, strict=True):
         assert row[: len(places)] == key
         for (kind, name), cell in zip(kinds, row[len(places) :], strict=True):
@@ -157,9 +150,8 @@ def computed(kind: str, name: str, handle: str = "t1") -> dict[str, Any]:
     ],
 )
 async def test_faults_say_what_to_do(
-    tmp_path_factory: pytest.TempPathFactory, operator: Operator, arguments: Mapping[str, Any], kind: str, hint: str
+    store: ResultStore, operator: Operator, arguments: Mapping[str, Any], kind: str, hint: str
 ) -> None:
-    store = ResultStore(tmp_path_factory.mktemp("run"))
     await kept(store, COLUMNS, [("a", 1.5, 0, True), ("b", 3, 1, None)])
     await kept(store, [column("site", "node"), column("label")], [("n1", "a")])
     await kept(store, [column("n", "integer")], [(2**62,), (2**62,), (2**62,)])
@@ -168,5 +160,3 @@ async def test_faults_say_what_to_do(
         assert kind is None
     except OperatorFault as fault:
         assert (fault.kind, hint in fault.hint) == (kind, True), fault
-    finally:
-        store.close()

@@ -1,6 +1,5 @@
 """The registry of integrated tools: what is accepted, what is offered, how they are called, which are ready."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.calls.tool_access import CallLimits, ToolAccess, always, never
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolModels, ToolSet, standard_tools
-from tests.harness.http_server import Loopback, as_json
-from tests.planners.kgot.run_fakes import FakeFinder
+from tests.harness.http_server import Loopback
+from tests.planners.kgot.run_fakes import FakeFinder, completion
 
 TEXT = {"type": "string"}
 
@@ -28,30 +27,17 @@ async def shout(text: str, times: int = 1) -> dict[str, Any]:
 
 def shouting(**parts: Any) -> ToolSet:
     tools = ToolSet()
-    given = {
-        "name": "shout",
-        "description": "Say a text loudly.",
-        "inputs": {"text": TEXT, "times": {"type": "integer"}},
-    }
-    tools.register(**{"function": shout, "required": ("text",), **given, **parts})
+    inputs = {"text": TEXT, "times": {"type": "integer"}}
+    given = {"name": "shout", "description": "Say a text loudly.", "inputs": inputs, "required": ("text",)}
+    tools.register(**{"function": shout, **given, **parts})
     return tools
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"description": "x" * 1_025},
-        {"description": " "},
-        {"name": "Shout!"},
-        {"name": ""},
-        {"name": "x" * 65},
-        {"required": ("texts",)},
-    ],
-    ids=["long", "blank", "not a name", "no name", "long name", "unknown required"],
-)
-def test_illegal_tools_are_refused(parts: Mapping[str, Any]) -> None:
-    with pytest.raises(InvalidArgumentError):
-        shouting(**parts)
+def test_illegal_tools_are_refused() -> None:
+    illegal = {"name": ("Shout!", "", "x" * 65), "description": ("x" * 1_025, " "), "required": (("texts",),)}
+    for part, value in ((part, value) for part, values in illegal.items() for value in values):
+        with pytest.raises(InvalidArgumentError):
+            shouting(**{part: value})
 
 
 async def test_a_call_answers_json_values_and_its_arguments_are_checked() -> None:
@@ -87,27 +73,16 @@ async def test_what_goes_wrong_in_a_tool_is_an_answer(raised: Exception, said: s
 @pytest.mark.parametrize(
     "raised, why", [(UnsupportedError("no model", remedy="Configure one"), "Configure one"), (OSError("gone"), "gone")]
 )
-async def test_a_tool_that_is_not_ready_says_why(raised: Exception, why: str) -> None:
+async def test_what_is_ready_is_offered_behind_what_was_found_and_else_it_says_why(raised: Exception, why: str) -> None:
     async def check() -> None:
         raise raised
 
     tools = shouting(check=check)
-    tools.register(shout, name="call_out", description="Say a text.", inputs={"text": TEXT})
-    unusable = await tools.ready()
-    assert list(unusable) == ["kgot/shout"]
-    assert why in unusable["kgot/shout"]
-    answer = await tools.call("kgot/shout", {"text": "a"})
-    assert (answer.ok, answer.status) == (False, "not ready")
-    assert why in answer.body["error"]
-
-
-async def test_what_is_ready_is_offered_behind_what_was_found() -> None:
-    async def check() -> None:
-        raise UnsupportedError("no model", remedy="Configure one")
-
-    tools = shouting(check=check)
     tools.register(shout, name="say", description="Say.", inputs={"text": TEXT})
-    await tools.ready()
+    unusable = await tools.ready()
+    assert list(unusable) == ["kgot/shout"] and why in unusable["kgot/shout"]
+    answer = await tools.call("kgot/shout", {"text": "a"})
+    assert (answer.ok, answer.status) == (False, "not ready") and why in answer.body["error"]
     shout_again, say = tools.tools()
     finder = FakeFinder(shout_again, replace(say, id="shop/a"), replace(say, description="of a catalogue"))
     found = await tools.finder(finder).find("say it")
@@ -173,11 +148,7 @@ async def test_a_model_looks_at_an_image_within_its_budget_and_at_nothing_else(t
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
     (tmp_path / "b.png").write_bytes(b"%!PS-Adobe-3.0")
     files = TaskFiles([tmp_path / "a.png", tmp_path / "b.png"])
-    message = {"role": "assistant", "content": " A bolt. "}
-    choice = {"index": 0, "finish_reason": "stop", "message": message}
-    usage = {"prompt_tokens": 900, "completion_tokens": 4, "total_tokens": 904}
-    reply = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
-    with Loopback(lambda asked: as_json(reply)) as server:
+    with Loopback(lambda asked: completion(" A bolt. ", tokens=(900, 4))) as server:
         url = f"{server.url}/v1"
         vision = OpenAIEndpoint("m", base_url=url, api_key="k", timeout_s=30.0, policy=RetryPolicy(max_retries=0))
         budget = Budget(max_tokens=10_000)

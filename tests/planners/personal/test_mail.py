@@ -1,13 +1,54 @@
-"""What is read of a message: addresses, dates, texts, files and links."""
+"""What is read of messages and of boxes of them: an mbox is split as the mailbox module of the standard library splits it."""
 
+import mailbox
+from contextlib import closing
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planners.personal.mail import Mail, RawMail, folded, read_mail
+from planners.personal.mail import Mail, RawMail, folded, mbox_mails, read_mail, single_mail
+
+
+@pytest.mark.parametrize(
+    ("line", "separates"),
+    [
+        ("From ann@example.com Mon Jun  1 10:00:00 2026", True),
+        ("From MAILER-DAEMON Mon Jun  1 10:00:00 2026", True),
+        ("From 1867@xxx Mon Jun 01 10:00:00 +0000 2026", True),
+        ("From - Mon Jun 01 10:00:00 2026\r", True),
+        ("From ann@example.com 2026-06-01T10:00:00", True),
+        ("From ", True),
+        ("From 10:30 to 12:00 for members,", False),
+        ("From Mon 10:30 on we meet", False),
+        ("From now on", False),
+        ("From", False),
+    ],
+)
+def test_a_separator_has_an_address_and_a_date_or_is_bare(tmp_path: Path, line: str, separates: bool) -> None:
+    path = tmp_path / "a.mbox"
+    path.write_text(f"From x@y Mon Jun  1 10:00:00 2026\nSubject: a\n\nText\n\n{line}\nSubject: b\n\nText\n")
+    assert len(list(mbox_mails(path))) == 1 + separates
+    path.write_text(f"From x@y Mon Jun  1 10:00:00 2026\nSubject: a\n\nText\n{line}\nSubject: b\n\nText\n")
+    assert len(list(mbox_mails(path))) == 1, "it does not follow an empty line"
+
+
+def test_of_a_message_that_is_too_large_the_beginning_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "large.mbox"
+    with closing(mailbox.mbox(path)) as box:
+        for number, text in enumerate(("small", ("x" * 1_000 + "\n") * 34_000, "last")):
+            box.add(f"Subject: {number}\n\n{text}\n")
+    small, large, last = mbox_mails(path)
+    assert [each.size > len(each.content) for each in (small, large, last)] == [False, True, False]
+    assert large.content == b"Subject: 1"
+    assert large.size > 34_000_000 > len(large.content)
+    one = tmp_path / "one"
+    one.write_bytes(b"Subject: x\n\n" + b"x" * 2**26)
+    alone = single_mail(one)
+    assert alone.size > 2**26 > len(alone.content)
 
 
 def _read(content: bytes) -> Mail:

@@ -1,6 +1,7 @@
-"""Runs that go on and are replayed, with real tools: writes of unknown effect, credentials, failures."""
+"""Runs that go on and are replayed: writes of unknown effect, credentials, and calls of a model, of which what failed fails again."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 from egotools import ClientDeadlineError, PermissionDeniedError, Security, SecurityScheme
 from egotools.calling.http_invoker import HttpInvoker
 from egotools.calling.invoker import ToolInvoker
+from inference.chat import ChatModel, Completion, Message, Sample, ScriptedChat
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from planners.calls.tool_access import CallPipeline, PythonInvoker, never
-from planners.journal.recorded import RecordedInvoker, Steps
-from planners.journal.run_journal import RunJournal, open_run_journal
+from planners.journal.recorded import RecordedInvoker, Steps, recorded_model
+from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
 from tests.harness.http_server import Arrived, Loopback, Reply
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python
@@ -64,3 +67,40 @@ async def test_no_credential_is_in_a_journal_even_where_the_server_repeats_it(
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert secrets and not [each for each in (*secrets, "of-this-test") if each.encode() in written]
     assert (tmp_path / "run").stat().st_mode & 0o077 == 0
+
+
+def ask(model: ChatModel, text: str, seed: int = 0) -> str:
+    return model.complete([Message("user", text)], sample=Sample(seed=seed, temperature=0.7)).text
+
+
+class Failing:
+    """Raises its errors in their order."""
+
+    name = "failing"
+
+    def __init__(self) -> None:
+        down = ModelError("it is down", subject="here", remedy="Start it")
+        self.errors = [down, KeyError("x"), BudgetExceededError("much")]
+
+    def complete(self, messages: Sequence[Message], **options: object) -> Completion:
+        raise self.errors.pop(0)
+
+
+def test_a_failure_fails_again_and_a_budget_that_is_used_up_does_not(tmp_path: Path) -> None:
+    with open_run_journal(tmp_path / "run") as journal:
+        recorded = recorded_model(Failing(), Steps(journal, faults="kept"))
+        for text, kind in (("first", ModelError), ("foreign", ModelError), ("spent", BudgetExceededError)):
+            with pytest.raises(kind):
+                ask(recorded, text)
+    with open_run_journal(tmp_path / "run") as journal:
+        recorded = recorded_model(ScriptedChat(["now", "later"]), Steps(journal, faults="kept"))
+        with pytest.raises(ModelError, match="it is down") as caught:
+            ask(recorded, "first")
+        assert (caught.value.subject, caught.value.remedy) == ("here", "Start it")
+        with pytest.raises(ModelError, match="KeyError"):
+            ask(recorded, "foreign")
+        assert [ask(recorded, "spent"), ask(recorded, "spent", seed=1)] == ["now", "later"]
+    replayed = recorded_model(None, Steps(read_run_journal(tmp_path / "run"), is_replay=True), name="failing")
+    assert [ask(replayed, "spent", seed=1), ask(replayed, "spent")] == ["later", "now"]
+    with pytest.raises(InvalidArgumentError, match="does not say what this model gave"):
+        ask(replayed, "spent", seed=2)

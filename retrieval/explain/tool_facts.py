@@ -100,9 +100,9 @@ class ToolFacts:
 # The noun before a place of a path, and the input that fills it; of places side by side the noun is that of the last one.
 _PLACE = re.compile(r"([^/{}]+)/\{\+?([^/{}]+)\}(?!/\{)")
 _PAIR = re.compile(r"\{([^/{}]+)\}/(?=\{([^/{}]+)\})")
-# What is no prose of a description: blocks of code, tags and targets of links; and words that are addresses, paths, or names with
+# What is no prose of a description: code, members of JSON, tags, targets of links; and words that are addresses, paths, or names with
 # ``_`` or ``.`` inside. Found on 60 answers over three vendors' documents, where 8 of 168 lines quoted a part of one.
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]*>|\]\([^()\s]*\)", re.DOTALL)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]*>|\]\([^()\s]*\)|\"[\w$.-]+\"\s*:(\s*\"[^\"]*\")?", re.DOTALL)
 _NO_WORD = re.compile(r"://|/\w+/|[^\W_][_.][^\W_]")
 _NUMBERS = frozenset(("integer", "int", "number", "float", "long"))  # types
 _KEPT = 1_024  # tools of a snapshot whose facts are kept: decoding a row with a large schema takes milliseconds

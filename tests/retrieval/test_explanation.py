@@ -261,7 +261,7 @@ def github(engine_of: EngineOf) -> Engine:
         ),
         _github_tool("add_record", "Add a record.", "domain_name", "forwarding[].port"),
         _github_tool(
-            "fork_it", "As in `/developers`.", "org", "repo_slug", context=("org",), path="/r/{org}/{repo_slug}"
+            "fork_it", 'As in {"r": "developers"}.', "org", "repo_slug", context=("org",), path="/r/{org}/{repo_slug}"
         ),
         _github_tool("send_fax", "Send a fax.", "from", "to"),
         _github_tool("verify_code", "Verify a code.", "phone_number", "code"),

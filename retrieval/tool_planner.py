@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from egotools.values import OpenInput, PlanInput, PlanStep, Response, ToolPlan
+from ontology.tool_effects import known_effect_of
 from retrieval.completion.complete import has_proper_name, resolved_by_own_profile, speaks_of_self, unmet
 from retrieval.completion.needs import SUPPLIES, GivenInputs, Need, NeedsOf, Supplier, tool_needs
 from retrieval.completion.plan import CallChoices, Choice, chosen_calls
@@ -79,15 +80,26 @@ class _Known:
 
     def open_needs(self, goals: Sequence[int], tool: int) -> list[Need]:
         """The needs of a tool that nothing known meets."""
-        unmet_needs = unmet(self.needs_of(tool), self.done, self.request.have)
+        said = given_inputs(self.values, self.request.have, tool, tool_facts(self.snapshot, tool))
+        unmet_needs = unmet(self.needs_of(tool), self.done, {**self.request.have, **said})
         needs = [need for need in unmet_needs if not need.parameter or self.answers(need.parameter) is None]
         needs.sort(key=lambda need: (not need.required, need.parameter, need.suppliers[0].position))
         if self.query is None or self.given is None:
-            return [need for need in needs if need.required]
-        parts = (self.query,) if tool in goals else ()
-        if speaks_of_self(parts):
-            needs = [resolved_by_own_profile(self.snapshot, tool, need) for need in needs]
-        return self.given.open_needs(tool, needs, parts)
+            needs = [need for need in needs if need.required]
+        else:
+            parts = (self.query,) if tool in goals else ()
+            if speaks_of_self(parts):
+                needs = [resolved_by_own_profile(self.snapshot, tool, need) for need in needs]
+            needs = self.given.open_needs(tool, needs, parts)
+        return [
+            replace(need, suppliers=tuple(filter(partial(self._may_call, goals), need.suppliers))) for need in needs
+        ]
+
+    def _may_call(self, goals: Sequence[int], supplier: Supplier) -> bool:
+        """Whether a supplier is a goal or finds something: nothing is made only for its identifier."""
+        if supplier.tool in goals or supplier.predicate != SUPPLIES or "[]" in supplier.output:
+            return True
+        return known_effect_of(self.snapshot.tool(supplier.tool)) in (None, "read")
 
 
 def _identifiers(row: Any) -> tuple[Input, ...]:
@@ -139,11 +151,9 @@ class _Steps:
         for group in groups.values():
             step, open_ = group[0]
             parameters = self.known.snapshot.tool(self.known.snapshot.tool_number(step.tool_id)).parameters
-            description = next((each.description for each in parameters if each.name == open_.parameter), "")
+            text = next((each.description for each in parameters if each.name == open_.parameter), "")
             numbers = tuple(dict.fromkeys(step.number for step, _ in group))
-            found.append(
-                OpenInput(parameter=open_.parameter, description=description, source=open_.source, steps=numbers)
-            )
+            found.append(OpenInput(parameter=open_.parameter, description=text, source=open_.source, steps=numbers))
         return tuple(found)
 
     def _inputs(self, tool: int, needs: Sequence[Need]) -> Iterator[PlanInput]:
@@ -155,14 +165,15 @@ class _Steps:
         wanted = {each.name for each in facts.required}
         for each in facts.inputs:
             required = each.name in wanted or (each.name in needed and needed[each.name].required)
-            found = self._source(tool, each, needed.get(each.name), chosen.get(each.name), values, required)
+            found = self._source(each, needed.get(each.name), chosen.get(each.name), values, required)
             if found is not None:
                 yield found
         for name in facts.context:
-            value = known_value(self.known.request.have, name)
+            have = known_value(self.known.request.have, name)
+            value = values.get(name) if have is None else have
             yield PlanInput(
                 parameter=name,
-                source=_CONTEXT if value is None else _HAVE,
+                source=_HAVE if have is not None else _CONTEXT if value is None else _REQUEST,
                 confidence=0.0 if value is None else 1.0,
                 value=value or "",
                 required=name in facts.required_names,
@@ -176,13 +187,7 @@ class _Steps:
                     yield self._from_tool(need, supplier, True)
 
     def _source(
-        self,
-        tool: int,
-        each: Input,
-        need: Need | None,
-        choice: Choice | None,
-        values: Mapping[str, str],
-        required: bool,
+        self, each: Input, need: Need | None, choice: Choice | None, values: Mapping[str, str], required: bool
     ) -> PlanInput | None:
         """Where an input comes from; None for an optional one that nothing is known for."""
         value = known_value(self.known.request.have, each.name)

@@ -10,7 +10,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from ontology.names import words
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS
+from ontology.value_shape import shape_of
 from retrieval.index.bm25 import terms
 from retrieval.query.typed_values import IDENTIFIER_WORDS, TypedValue, known_value, short_name
 from retrieval.snapshot.reader import Snapshot
@@ -25,6 +27,8 @@ class Input:
     enum: tuple[str, ...] = ()
     type: str = ""
     of: tuple[tuple[str, ...], ...] = ()  # the index terms of what it may identify where its name need not say so
+    example: str = ""
+    before: str = ""  # the input whose place in the path stands side by side with its own: the owner of a repository
 
     @cached_property
     def short(self) -> str:
@@ -38,8 +42,18 @@ class Input:
 
     @cached_property
     def entity(self) -> tuple[str, ...]:
-        """The index terms of what it identifies: its name without *id*, *name*, *number*."""
-        return tuple(term for term in self.terms if term not in IDENTIFIER_WORDS)
+        """The index terms of what it identifies: its name without *id*, *name*, *number*; an ``account_number_id`` a number."""
+        own = self.terms[-2:-1] if self.is_opaque and self.terms[-2:-1] == ("number",) else ()
+        return (*(term for term in self.terms if term not in IDENTIFIER_WORDS), *own)
+
+    def is_of(self, entity: tuple[str, ...]) -> bool:
+        """Whether what it identifies is such an entity: its name ends with it."""
+        return self.entity[-len(entity) :] == entity != ()
+
+    def may_be(self, value: str) -> bool:
+        """Whether a value may be its own: no word is a number, and no bare number is an id of letters and digits."""
+        is_code = any(map(str.isalpha, self.example)) and shape_of(self.example) is not None
+        return not (is_code if value.isdigit() else self.type.lower() in _NUMBERS and any(map(str.isalpha, value)))
 
     @property
     def is_text(self) -> bool:
@@ -49,8 +63,8 @@ class Input:
     @cached_property
     def written_kind(self) -> str:
         """The kind of its values where a request that gives one has it written out: an address, a number of a phone; else empty."""
-        last = self.terms[-1:]
-        return next((kind for kind, names in _WRITTEN.items() if last and last[0] in names), "")
+        kind = next((kind for kind, names in _NAMED.items() if {*self.terms[-1:]} & {*names}), "")
+        return kind if kind != "repository" else ""  # which has other words
 
     @cached_property
     def is_opaque(self) -> bool:
@@ -85,6 +99,12 @@ class ToolFacts:
 
 # The noun before a place of a path, and the input that fills it; of places side by side the noun is that of the last one.
 _PLACE = re.compile(r"([^/{}]+)/\{\+?([^/{}]+)\}(?!/\{)")
+_PAIR = re.compile(r"\{([^/{}]+)\}/(?=\{([^/{}]+)\})")
+# What is no prose of a description: code, members of JSON, tags, targets of links; and words that are addresses, paths, or names with
+# ``_`` or ``.`` inside. Found on 60 answers over three vendors' documents, where 8 of 168 lines quoted a part of one.
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]*>|\]\([^()\s]*\)|\"[\w$.-]+\"\s*:(\s*\"[^\"]*\")?", re.DOTALL)
+_NO_WORD = re.compile(r"://|/\w+/|[^\W_][_.][^\W_]")
+_NUMBERS = frozenset(("integer", "int", "number", "float", "long"))  # types
 _KEPT = 1_024  # tools of a snapshot whose facts are kept: decoding a row with a large schema takes milliseconds
 _READERS: WeakKeyDictionary[Snapshot, Callable[[int], ToolFacts]] = WeakKeyDictionary()
 
@@ -104,7 +124,9 @@ def _facts(row: Any) -> ToolFacts:
     surroundings = tuple(name for name in context if isinstance(name, str)) if isinstance(context, list) else ()
     title, name = metadata.get("title"), row["name"]
     shown = title if isinstance(title, str) and title else name
-    nouns = {place: terms(noun) for noun, place in _PLACE.findall(str(metadata.get("path", "")))}
+    path, prose = str(metadata.get("path", "")), _CODE.sub(" ", row.get("description") or "")
+    nouns = {place: terms(noun) for noun, place in _PLACE.findall(path)}
+    owners = {place: owner for owner, place in _PAIR.findall(path)}
     bare = dict.fromkeys(("id", "Id", "ID", "name", "Name", "title"), terms(shown)[-1:])  # of what the tool is about
     inputs = [
         Input(
@@ -113,12 +135,14 @@ def _facts(row: Any) -> ToolFacts:
             enum=tuple(each.get("enum") or ()),
             type=each.get("type") or "",
             of=tuple(tuple(one.get(each["name"].removeprefix("body."), ())) for one in (nouns, bare)),
+            example=str(each.get("example") or ""),
+            before=owners.get(each["name"], ""),
         )
         for each in row["parameters"]
     ]
     return ToolFacts(
         name=frozenset((*terms(shown), *terms(name))),
-        description=frozenset(terms(row.get("description") or "")),
+        description=frozenset(terms(" ".join(word for word in prose.split() if not _NO_WORD.search(word)))),
         inputs=tuple(each for each in inputs if each.name not in surroundings),
         surroundings=tuple(each for each in inputs if each.name in surroundings and each.required),
         context=surroundings,
@@ -136,9 +160,9 @@ _NAMED = {
     "url": ("url", "link", "uri"),
     "iban": ("iban",),
     "repository": ("repo", "repository"),
+    "phone": ("phone", "telephone", "mobile"),
 }
-# Likewise, of kinds that nobody says in other words. Chosen from general English after one plan over vendors' documents, not tuned.
-_WRITTEN = {kind: _NAMED[kind] for kind in ("email", "url", "iban")} | {"phone": ("phone", "telephone", "mobile")}
+_WAYS = frozenset(("from", "to"))  # the word before such a value names its input. Found on the answers of _CODE
 _BEFORE_CHARS = 60  # before a value that are read for the noun beside it, in the same part of the sentence
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
 _BREAK = re.compile(r"[.,;:!?()\n]|\b(?:for|of|to|from|in|on|at|by|and|or)\b")  # what is before is another thing
@@ -149,8 +173,9 @@ class GivenValue(NamedTuple):
     """A value of a request."""
 
     value: TypedValue
+    beside: str  # the word directly before it
     nouns: tuple[str, ...]  # the two index terms before it; none like *number*, *called*
-    uses: frozenset[tuple[int, str]]  # (tool, input) that shows values of its shape
+    uses: Mapping[tuple[int, str], tuple[str, ...]]  # (tool, input) of such values → the entity, if only that says so
 
 
 def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, ...]:
@@ -161,16 +186,17 @@ def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, .
     return tuple(
         GivenValue(
             value=value,
-            nouns=tuple(term for term in terms(before) if term not in _SAYS_NAME)[-2:],
-            uses=frozenset(
-                (use.tool, use.parameter)
+            beside="".join(words(before)[-1:]),
+            nouns=tuple(term for term in terms(_BREAK.split(before)[-1]) if term not in _SAYS_NAME)[-2:],
+            uses={
+                (use.tool, use.parameter): tuple(terms(use.entity)) if use.source == "entity" else ()
                 for match in value.matches
                 for use in match.uses
                 if not (match.shape.kind or use.is_widened or use.output)
-            ),
+            },
         )
         for value in (*values, *found)
-        for before in _BREAK.split(text[max(0, value.start - _BEFORE_CHARS) : value.start])[-1:]
+        for before in (text[max(0, value.start - _BEFORE_CHARS) : value.start],)
     )
 
 
@@ -178,34 +204,44 @@ def given_inputs(values: Sequence[GivenValue], have: Mapping[str, str], tool: in
     """Input of a tool → its value: that of ``have``, empty where the caller keeps it; or a value of the request, which
     fills one input: one that shows values of its shape, else one whose name is its kind or the noun before it. Of
     ``acme/web`` the owner is a value of its own where the tool takes one."""
-    inputs, left = (*facts.inputs, *facts.surroundings), list(values)
-    known = {each.name: known_value(have, each.name) for each in inputs}
-    found = {name: value for name, value in known.items() if value is not None}
-    owner = next((each.name for each in inputs if each.terms == ("owner",) and each.name not in found), "")
-    for by_shape, by_name in ((True, True), (True, False), (False, True)):
-        for needed in sorted(facts.inputs, key=lambda each: not each.required):
-            for each in left if needed.name not in found else ():
+    wanted, left = (*facts.required, *facts.surroundings), list(values)
+    inputs = (*wanted, *(each for each in facts.inputs if each not in wanted))
+    found = {each.name: value for each in inputs if (value := known_value(have, each.name)) is not None}
+    passes = [(not by_name, by_name, some) for some in (wanted, inputs) for by_name in (False, True)]
+    for by_shape, by_name, some in [(True, True, inputs), *passes]:
+        for needed in some:
+            for each in [one for one in left if needed.name not in found and needed.may_be(one.value.content)]:
                 is_choice = each.value.kind == "quoted" and each.value.content.lower() in map(str.lower, needed.enum)
-                shown = is_choice or (tool, needed.name) in each.uses
-                if (shown or not by_shape) and (not by_name or _says(each, needed)):
+                of = each.uses.get((tool, needed.name))  # an ``account_number_id`` is none of an account
+                is_use = of is not None and (not of or needed.is_of(of) or not {*of} <= {*needed.terms})
+                if (is_choice or is_use or not by_shape) and (not by_name or _says(each, needed)):
                     found[needed.name] = each.value.content
                     left.remove(each)
-                    if owner and not shown and each.value.kind == "repository":
+                    owner = needed.before or next((one.name for one in inputs if one.terms == ("owner",)), "")
+                    if owner and owner not in found and not is_use and each.value.kind == "repository":
                         found[owner], _, found[needed.name] = each.value.content.partition("/")
                     break
     return found
 
 
 def _says(given: GivenValue, needed: Input) -> bool:
-    """Whether the name of an input is the kind of a value, or what the noun before an identifier names."""
-    if needed.is_text and len(needed.terms) == 1 and needed.terms[0] in _NAMED.get(given.value.kind, ()):
-        return True
+    """Whether the name of an input is the kind of a value, the word or noun before it, or what has values of its shape."""
+    said = _WAYS.intersection(words(needed.short)) if given.value.kind in ("phone", "email") else ()
+    if said and given.beside in _WAYS:
+        return given.beside in said
+    what = () if needed.is_opaque else needed.entity  # ``repo_slug``, ``phone_number``
+    if needed.is_text and len(what) == 1 and what[0] in _NAMED.get(given.value.kind, ()):
+        return needed.required or given.value.kind != "phone"  # that may be anybody's
     is_number, is_name = given.value.content.isdigit(), needed.short.lower().endswith(("name", "title"))
     if given.value.kind not in (_NAMES if is_name else _IDENTIFIERS) or (is_name and is_number):
         return False
-    is_scalar = needed.is_text or needed.type.lower() in ("integer", "int", "number", "float", "long")
+    is_scalar = needed.is_text or needed.type.lower() in _NUMBERS
     if not is_scalar or needed.enum or ("[]" in needed.name and not needed.required):  # of items there may be none
         return False
     nouns = given.nouns if is_number else given.nouns[-1:]  # "pull request 42"
     is_of = any(one and given.nouns[-len(one) :] == one for one in needed.of)
-    return is_of or not {*needed.entity[-1:]}.isdisjoint(nouns)
+    if needed.is_opaque and needed.required and not needed.example:  # ``disputed_transaction_id``
+        shown = (terms(one) for match in given.value.matches if not match.shape.kind for one in match.entities)
+        is_of = is_of or any(needed.is_of(tuple(one)) for one in shown)
+    is_beside = not (needed.entity or any(needed.of)) and needed.short.lower() == given.beside  # "the code 17686"
+    return is_of or is_beside or not {*needed.entity[-1:]}.isdisjoint(nouns)

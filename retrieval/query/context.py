@@ -209,6 +209,7 @@ class QueryContext:
     clauses_CT: Floats2d | None = None
     # the tools that must be called before those that answer, with the reasons, once they are known
     supporting: tuple[SupportingTool, ...] = ()
+    answering: Mapping[int, int] = field(default_factory=dict)  # over needs: the best tool of each → its place
     # tool number → how many of the nearest past requests used it
     past_sessions: dict[int, int] = field(default_factory=dict)
     fallbacks: list[str] = field(default_factory=list)  # what was left out and why, one sentence each

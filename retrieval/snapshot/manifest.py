@@ -15,13 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from ontology.errors import SnapshotCorruptError, SnapshotError, SnapshotVersionError
 from ontology.json_values import first_error
 from ontology.tool import NamedSource
-from retrieval.snapshot.signing import (
-    TrustedKeys,
-    check_signature,
-    is_signature,
-    load_trusted_keys,
-    regular_file,
-)
+from retrieval.snapshot.signing import TrustedKeys, check_signature, is_signature, load_trusted_keys, regular_file
 
 FORMAT_VERSION = 6  # A snapshot of another version is not read: build again
 MANIFEST = "manifest.json"

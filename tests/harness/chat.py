@@ -25,6 +25,14 @@ class Reply:
     prompt_tokens: int = 100
     completion_tokens: int = 50
 
+    def served(self) -> http_server.Reply:
+        """What a server sends."""
+        if self.status != 200:
+            return http_server.as_json({"error": {"message": f"status {self.status}"}}, status=self.status)
+        read, written = self.prompt_tokens, self.completion_tokens
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        return http_server.as_json({**_chat(self.text, "c1"), "usage": usage})
+
 
 @dataclass
 class ChatServer:
@@ -44,12 +52,7 @@ class ChatServer:
         with self._lock:
             self.requests.append(request)
             number = len(self.requests)
-        reply = self.script(request, number)
-        if reply.status != 200:
-            return http_server.as_json({"error": {"message": f"status {reply.status}"}}, status=reply.status)
-        read, written = reply.prompt_tokens, reply.completion_tokens
-        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-        return http_server.as_json({**_chat(reply.text, "c1"), "usage": usage})
+        return self.script(request, number).served()
 
 
 def step_of(request: Body) -> str:

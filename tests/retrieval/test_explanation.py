@@ -113,7 +113,7 @@ def _shop_tool(name: str, inputs: tuple[str, ...], outputs: tuple[str, ...], des
 SHOP_TOOLS = (
     _shop_tool("refund_payment", ("payment_ref",), ("refund_ref",)),
     _shop_tool("list_payments", (), ("payments[].ref",)),
-    _shop_tool("make_payment", (), ("ref",)),
+    _shop_tool("make_payment", ("amount",), ("ref", "amount")),
     _shop_tool("create_report", ("report_name",), ()),
     _shop_tool("list_reports", (), ("reports[].name",)),
 )
@@ -150,6 +150,8 @@ def test_only_of_an_edge_that_is_likely_true(engine_of: EngineOf, confidence: fl
 def test_a_tool_that_makes_the_object_is_not_named(engine_of: EngineOf) -> None:
     engine = _shop(engine_of, {MAKE: 0.97})
     assert "make_payment first" not in lines_of(engine, "make payment and refund")["shop/refund_payment"]
+    lines = lines_of(engine, "", needs=["make payment", "refund payment"])
+    assert "use the result of shop/make_payment for payment_ref" in lines["shop/refund_payment"]
 
 
 def test_an_executed_supplier_is_used_and_not_called_again(engine_of: EngineOf) -> None:
@@ -158,11 +160,18 @@ def test_an_executed_supplier_is_used_and_not_called_again(engine_of: EngineOf) 
     assert "use the result of shop/list_payments for payment_ref" in line and "first" not in line
 
 
-@pytest.mark.parametrize(("confidence", "said"), [(0.97, "gives"), (0.7, "can give")])
-def test_a_supporting_tool_says_what_it_gives_to_which_tool(engine_of: EngineOf, confidence: float, said: str) -> None:
-    engine = _shop(engine_of, {LIST: confidence})
-    line = lines_of(engine, "refund the payment")["shop/list_payments"]
-    assert f"{said} payment_ref to shop/refund_payment" in line
+UNKNOWN, ECHO = ((*LIST[:1], "", *LIST[2:]), ("make_payment", "amount", *LIST[2:]))
+
+
+@pytest.mark.parametrize(
+    ("edge", "confidence", "said"),
+    [(LIST, 0.97, "gives payment_ref"), (LIST, 0.7, "can give payment_ref"), (UNKNOWN, 0.97, ""), (ECHO, 0.97, "")],
+)
+def test_a_supporting_tool_says_what_it_gives_to_which_tool(
+    engine_of: EngineOf, edge: tuple[str, str, str, str], confidence: float, said: str
+) -> None:
+    line = lines_of(_shop(engine_of, {edge: confidence}), "refund the payment")[f"shop/{edge[0]}"]
+    assert f"{said} to shop/refund_payment" in line if said else "give" not in line
 
 
 def test_a_supporting_tool_does_not_give_what_the_request_gives(engine_of: EngineOf) -> None:
@@ -173,7 +182,8 @@ def test_a_supporting_tool_does_not_give_what_the_request_gives(engine_of: Engin
 # -- lines that misled a reader of real catalogues ---------------------------------------------------------------------
 
 
-INPUTS = {"pull_number": "integer", "issue_number": "integer"}
+INPUTS = {"pull_number": "integer", "issue_number": "integer", "build_number": "integer"}
+SHOWN = {"account_id": "account_in71c4amph0vgo2qllky"}
 
 
 def _github_tool(
@@ -189,7 +199,7 @@ def _github_tool(
         name=name,
         description=description,
         parameters=tuple(
-            Parameter(name=each, type=INPUTS.get(each, "string"), required=each in inputs)
+            Parameter(name=each, type=INPUTS.get(each, "string"), required=each in inputs, example=SHOWN.get(each, ""))
             for each in (*inputs, *optional)
         ),
         metadata={
@@ -215,11 +225,19 @@ def github(engine_of: EngineOf) -> Engine:
         _github_tool("get_hosted_zone", "Get a zone.", "Id", path="/hostedzone/{Id}"),
         _github_tool("rename_branch", "Rename a branch.", "owner", "repo", path="/repos/{owner}/{repo}/branch"),
         _github_tool("create_filter", "Create a filter.", "name", optional=("transition.id",)),
-        _github_tool("find_dashboards", "Find each dashboard.", optional=("dashboardName",)),
+        _github_tool("find_dashboards", "Find every dashboard.", optional=("dashboardName",)),
         _github_tool(
             "move_ticket", "Move a ticket.", "ticketIdOrKey", optional=("watchers[].ticket_id", "radar.session")
         ),
         _github_tool("add_record", "Add a record.", "domain_name", "forwarding[].port"),
+        _github_tool(
+            "fork_it", 'As in {"r": "developers"}.', "org", "repo_slug", context=("org",), path="/r/{org}/{repo_slug}"
+        ),
+        _github_tool("send_fax", "Send a fax.", "from", "to"),
+        _github_tool("verify_code", "Verify a code.", "phone_number", "code"),
+        _github_tool("stop_build", "Stop a build.", "build_number"),
+        _github_tool("close_account", "Close an account.", "account_id", optional=("account_number_id",)),
+        _github_tool("dispute_charge", "Dispute a charge of an account.", "disputed_account_id"),
         _github_tool("give_award", "Give an award to an employee at a level of his career.", "award_id"),
     ]
     return engine_of(tools)
@@ -254,10 +272,26 @@ def github(engine_of: EngineOf) -> Engine:
         ("issues: close issue of an issue", "close_issue", 'matches "issues close"', ""),
         ("give him the award that fits his career", "give_award", 'matches "', "that fits"),
         ("list for our Spring Supplier the issues", "list_issues", "", "for our"),
-        ("merge a pull request", "delete_pod", "no word in common; takes name, namespace", "near"),
+        ("find every dashboard", "find_dashboards", 'matches "find dashboard"', "every"),
+        ("fork for developers", "fork_it", 'matches "fork"', "developers"),
+        # What the request gives is not only taken: of places side by side, of phones, beside a bare name, of a longer name.
+        ("fork acme/webshop", "fork_it", "repo_slug is webshop; org is acme", "takes"),
+        ("fax to +13125000000 from +13125000001", "send_fax", "from is +13125000001; to is +13125000000", "takes"),
+        ("check code 17686 of +4915112345678", "verify_code", "phone_number is +4915112345678; code is 17686", "takes"),
+        ("dispute account_zz91c4amph0vgo2qllky", "dispute_charge", "disputed_account_id is account_zz", "takes"),
+        # It is not taken for what it cannot be.
+        ("stop build 8c3f5a8e-2f3b-4a43-a4b1-9d6f1f0a2c11", "stop_build", "takes build_number", ""),
+        ("close account 20301", "close_account", "takes account_id", "20301"),
+        ("close account number 987654321", "close_account", "takes account_id", "account_number_id"),
     ],
 )
 def test_a_line_says_what_is_so(github: Engine, query: str, tool: str, said: str, unsaid: str) -> None:
-    line = lines_of(github, query, k=20)[f"github/{tool}"]
+    line = lines_of(github, query, k=30)[f"github/{tool}"]
     assert said in line
     assert not unsaid or unsaid not in line
+
+
+def test_a_tool_that_shares_no_word_is_not_said_to_be_near(github: Engine) -> None:
+    lines = lines_of(github, "merge a pull request", k=30)
+    assert lines["github/delete_pod"] == "takes name, namespace"
+    assert lines["github/find_dashboards"] == "no word in common"

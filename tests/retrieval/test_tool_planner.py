@@ -51,6 +51,8 @@ TOOLS = (
     _tool("make_key", "lock_id", needs=(Dependency(tool="shop/open_lock"),), gives=("key_id",)),
     _tool("add_filter", "filter?", "filter.field", "note?"),
     _tool("set_price", "price", "price.amount", "price.currency"),
+    _tool("create_basket", gives=("basket_id",)),
+    _tool("pay_basket", "basket_id"),
 )
 
 
@@ -120,6 +122,12 @@ def test_a_chain_is_planned_back_to_what_the_user_knows(shop: Engine) -> None:
     assert plan.fallbacks == () and plan.snapshot_id == shop.snapshot_id
 
 
+def test_nothing_is_made_only_for_its_identifier(shop: Engine) -> None:
+    plan = shop.plan(PlanRequest(goals=["shop/pay_basket"]))
+    assert _names(plan) == ["pay_basket"] and _inputs(plan, "pay_basket")["basket_id"].source == "ask"
+    assert _names(shop.plan(PlanRequest(goals=["shop/pay_basket", "shop/create_basket"])))[0] == "create_basket"
+
+
 def test_known_values_and_executed_tools_shorten_a_plan(shop: Engine) -> None:
     goal = ["shop/refund_order"]
     known = shop.plan(PlanRequest(goals=goal, have={"customer": "C-17", "tenant": "acme"}))
@@ -148,7 +156,8 @@ def test_an_identifier_that_an_executed_tool_has_answered_is_known_without_an_ed
 
 
 def test_values_of_the_request_are_used_and_the_best_tool_is_the_goal(shop: Engine) -> None:
-    plan = shop.plan(PlanRequest(query="refund order 4711"))
+    plan = shop.plan(PlanRequest(query="refund order 4711 of tenant T-17"))
+    assert _inputs(plan, "refund_order")["tenant"].value == "T-17"
     assert _names(plan) == ["sign_in", "refund_order"]
     order = _inputs(plan, "refund_order")["order_id"]
     assert (order.source, order.value) == ("request", "4711")

@@ -42,8 +42,7 @@ def written(*nodes: dict[str, Any], edges: Sequence[dict[str, Any]] = ()) -> dic
 
 
 def completion(text: str, *, tokens: tuple[int, int] = (11, 5)) -> Reply:
-    answer = chat.Reply(text=text, prompt_tokens=tokens[0], completion_tokens=tokens[1])
-    return Reply(body=answer.body())
+    return chat.Reply(text=text, prompt_tokens=tokens[0], completion_tokens=tokens[1]).served()
 
 
 class StepServer:

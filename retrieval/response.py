@@ -128,7 +128,7 @@ def respond_to_needs(
         best = _within_budget(context, ranking, best, ranking.scores)
     supporting = {each.tool for each in context.supporting}
     tools = []
-    context.answering = {int(of.tools[of.best(1)[0]]): place for place, of in enumerate(rankings) if len(of.tools)}
+    context.answering = {context.snapshot.tool_number(of.tool): at for at, of in enumerate(results) if not of.unserved}
     found = _tools(context, ranking, best, np.minimum(ranking.scores, 1.0))
     for tool, number in zip(found, ranking.tools[best].tolist(), strict=True):
         needs = fused.needs_of(number)

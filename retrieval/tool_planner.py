@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from egotools.values import OpenInput, PlanInput, PlanStep, Response, ToolPlan
-from ontology.tool_effects import known_effect_of
 from retrieval.completion.complete import has_proper_name, resolved_by_own_profile, speaks_of_self, unmet
 from retrieval.completion.needs import SUPPLIES, GivenInputs, Need, NeedsOf, Supplier, tool_needs
 from retrieval.completion.plan import CallChoices, Choice, chosen_calls
@@ -85,21 +84,11 @@ class _Known:
         needs = [need for need in unmet_needs if not need.parameter or self.answers(need.parameter) is None]
         needs.sort(key=lambda need: (not need.required, need.parameter, need.suppliers[0].position))
         if self.query is None or self.given is None:
-            needs = [need for need in needs if need.required]
-        else:
-            parts = (self.query,) if tool in goals else ()
-            if speaks_of_self(parts):
-                needs = [resolved_by_own_profile(self.snapshot, tool, need) for need in needs]
-            needs = self.given.open_needs(tool, needs, parts)
-        return [
-            replace(need, suppliers=tuple(filter(partial(self._may_call, goals), need.suppliers))) for need in needs
-        ]
-
-    def _may_call(self, goals: Sequence[int], supplier: Supplier) -> bool:
-        """Whether a supplier is a goal or finds something: nothing is made only for its identifier."""
-        if supplier.tool in goals or supplier.predicate != SUPPLIES or "[]" in supplier.output:
-            return True
-        return known_effect_of(self.snapshot.tool(supplier.tool)) in (None, "read")
+            return [need for need in needs if need.required]
+        parts = (self.query,) if tool in goals else ()
+        if speaks_of_self(parts):
+            needs = [resolved_by_own_profile(self.snapshot, tool, need) for need in needs]
+        return self.given.open_needs(tool, needs, parts)
 
 
 def _identifiers(row: Any) -> tuple[Input, ...]:

@@ -24,7 +24,7 @@ _NAME_WEIGHT = 4.0
 # No quantifier, which says nothing of a tool. Found on 60 answers over three vendors' documents.
 _WORD = re.compile(r"(?<![^\W_])(?!(?i:all|any|both|each|every)\b)[^\W_]+(?:['’./-][^\W_]+)*")
 MAX_WORDS = 25
-_FIRST = 3  # tools of an answer that the user may have asked for
+_FIRST = 3  # tools of an answer that the user may have asked for. Chosen with the first lines that were read, not tuned
 _MAX_NAME_CHARS = 60
 _MAX_ID_CHARS = 120
 _MAX_VALUE_CHARS = 32

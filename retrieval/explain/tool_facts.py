@@ -50,10 +50,16 @@ class Input:
         """Whether what it identifies is such an entity: its name ends with it."""
         return self.entity[-len(entity) :] == entity != ()
 
+    @cached_property
+    def is_code(self) -> bool:
+        """Whether its example has letters and digits in a shape."""
+        return any(map(str.isalpha, self.example)) and shape_of(self.example) is not None
+
     def may_be(self, value: str) -> bool:
         """Whether a value may be its own: no word is a number, and no bare number is an id of letters and digits."""
-        is_code = any(map(str.isalpha, self.example)) and shape_of(self.example) is not None
-        return not (is_code if value.isdigit() else self.type.lower() in _NUMBERS and any(map(str.isalpha, value)))
+        if value.isdigit():
+            return not self.is_code
+        return self.type.lower() not in _NUMBERS or not any(map(str.isalpha, value))
 
     @property
     def is_text(self) -> bool:
@@ -99,7 +105,7 @@ class ToolFacts:
 
 # The noun before a place of a path, and the input that fills it; of places side by side the noun is that of the last one.
 _PLACE = re.compile(r"([^/{}]+)/\{\+?([^/{}]+)\}(?!/\{)")
-_PAIR = re.compile(r"\{([^/{}]+)\}/(?=\{([^/{}]+)\})")
+_PAIR = re.compile(r"\{\+?([^/{}]+)\}/(?=\{\+?([^/{}]+)\})")
 # What is no prose of a description: code, members of JSON, tags, targets of links; and words that are addresses, paths, or names with
 # ``_`` or ``.`` inside. Found on 60 answers over three vendors' documents, where 8 of 168 lines quoted a part of one.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]*>|\]\([^()\s]*\)|\"[\w$.-]+\"\s*:(\s*\"[^\"]*\")?", re.DOTALL)
@@ -162,7 +168,9 @@ _NAMED = {
     "repository": ("repo", "repository"),
     "phone": ("phone", "telephone", "mobile"),
 }
-_WAYS = frozenset(("from", "to"))  # the word before such a value names its input. Found on the answers of _CODE
+_WAYS = frozenset(
+    ("from", "to")
+)  # the word before such a value names its input. Found on 60 answers over three vendors' documents
 _BEFORE_CHARS = 60  # before a value that are read for the noun beside it, in the same part of the sentence
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
 _BREAK = re.compile(r"[.,;:!?()\n]|\b(?:for|of|to|from|in|on|at|by|and|or)\b")  # what is before is another thing
@@ -206,26 +214,44 @@ def given_inputs(values: Sequence[GivenValue], have: Mapping[str, str], tool: in
     ``acme/web`` the owner is a value of its own where the tool takes one."""
     wanted, left = (*facts.required, *facts.surroundings), list(values)
     inputs = (*wanted, *(each for each in facts.inputs if each not in wanted))
+    owner = next((each.name for each in inputs if each.terms == ("owner",)), "")
     found = {each.name: value for each in inputs if (value := known_value(have, each.name)) is not None}
-    passes = [(not by_name, by_name, some) for some in (wanted, inputs) for by_name in (False, True)]
-    for by_shape, by_name, some in [(True, True, inputs), *passes]:
+    for fits, some in (
+        (_fits_both, inputs),
+        *((fits, some) for some in (wanted, inputs) for fits in (_fits_shape, _says)),
+    ):
         for needed in some:
-            for each in [one for one in left if needed.name not in found and needed.may_be(one.value.content)]:
-                is_choice = each.value.kind == "quoted" and each.value.content.lower() in map(str.lower, needed.enum)
-                of = each.uses.get((tool, needed.name))  # an ``account_number_id`` is none of an account
-                is_use = of is not None and (not of or needed.is_of(of) or not {*of} <= {*needed.terms})
-                if (is_choice or is_use or not by_shape) and (not by_name or _says(each, needed)):
-                    found[needed.name] = each.value.content
-                    left.remove(each)
-                    owner = needed.before or next((one.name for one in inputs if one.terms == ("owner",)), "")
-                    if owner and owner not in found and not is_use and each.value.kind == "repository":
-                        found[owner], _, found[needed.name] = each.value.content.partition("/")
-                    break
+            own = next((each for each in left if needed.name not in found and fits(each, needed, tool)), None)
+            if own is None:
+                continue
+            left.remove(own)
+            found[needed.name] = own.value.content
+            of_owner = needed.before or owner
+            if own.value.kind == "repository" and of_owner and of_owner not in found and not _is_use(own, needed, tool):
+                found[of_owner], _, found[needed.name] = own.value.content.partition("/")
     return found
 
 
-def _says(given: GivenValue, needed: Input) -> bool:
+def _is_use(given: GivenValue, needed: Input, tool: int) -> bool:
+    """Whether an input shows values of such a shape; an ``account_number_id`` none that only accounts show."""
+    of = given.uses.get((tool, needed.name))
+    return of is not None and (not of or needed.is_of(of) or not {*of} <= {*needed.terms})
+
+
+def _fits_shape(given: GivenValue, needed: Input, tool: int) -> bool:
+    """Whether an input shows values of such a shape, or lists the value."""
+    is_choice = given.value.kind == "quoted" and given.value.content.lower() in map(str.lower, needed.enum)
+    return needed.may_be(given.value.content) and (is_choice or _is_use(given, needed, tool))
+
+
+def _fits_both(given: GivenValue, needed: Input, tool: int) -> bool:
+    return _fits_shape(given, needed, tool) and _says(given, needed, tool)
+
+
+def _says(given: GivenValue, needed: Input, _: int) -> bool:
     """Whether the name of an input is the kind of a value, the word or noun before it, or what has values of its shape."""
+    if not needed.may_be(given.value.content):
+        return False
     said = _WAYS.intersection(words(needed.short)) if given.value.kind in ("phone", "email") else ()
     if said and given.beside in _WAYS:
         return given.beside in said

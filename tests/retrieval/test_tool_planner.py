@@ -51,8 +51,6 @@ TOOLS = (
     _tool("make_key", "lock_id", needs=(Dependency(tool="shop/open_lock"),), gives=("key_id",)),
     _tool("add_filter", "filter?", "filter.field", "note?"),
     _tool("set_price", "price", "price.amount", "price.currency"),
-    _tool("create_basket", gives=("basket_id",)),
-    _tool("pay_basket", "basket_id"),
 )
 
 
@@ -120,12 +118,6 @@ def test_a_chain_is_planned_back_to_what_the_user_knows(shop: Engine) -> None:
     ]
     assert plan.open_inputs[2].description == "The amount"
     assert plan.fallbacks == () and plan.snapshot_id == shop.snapshot_id
-
-
-def test_nothing_is_made_only_for_its_identifier(shop: Engine) -> None:
-    plan = shop.plan(PlanRequest(goals=["shop/pay_basket"]))
-    assert _names(plan) == ["pay_basket"] and _inputs(plan, "pay_basket")["basket_id"].source == "ask"
-    assert _names(shop.plan(PlanRequest(goals=["shop/pay_basket", "shop/create_basket"])))[0] == "create_basket"
 
 
 def test_known_values_and_executed_tools_shorten_a_plan(shop: Engine) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planners.graphseek.question_run import ungrounded
+from planners.graphseek.grounding import ungrounded
 from planners.graphseek.results import ColumnType, ResultColumn, ResultStore
 from planners.stores.graph_schema import GraphSchema, NodeType, PropertyKey, RelationshipType
 

@@ -138,10 +138,10 @@ def rest_app(
                 open_calls.begin(peer)
                 stack.callback(open_calls.end, peer)
                 if self._most:
-                    resize = await held_bytes.reserve(peer)
-                    stack.callback(resize, 0)
+                    held = await held_bytes.reserve(peer)
+                    stack.callback(held.resize, 0)
                     body = await _read(request, self._most, body_s)
-                    resize(len(body))
+                    held.resize(len(body))
                 message: Message = message_factory.GetMessageClass(_METHODS[self._method].input_type)()
                 try:
                     if not self._most:

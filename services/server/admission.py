@@ -29,9 +29,9 @@ MOST_SINGLE_BYTES = 1024 * 1024  # of the message of a method that takes one req
 BATCH_METHODS = frozenset({"RetrieveBatch"})
 
 
-class PeerCalls:
-    """What peers hold, of calls that are open: ``each`` of one peer at most, ``together`` of all. One that holds nothing yet may take its
-    first up to twice ``together``: others who hold all do not keep it out."""
+class _Shares:
+    """What peers hold: ``each`` of one peer at most, ``together`` of all. One that holds nothing yet may take its first up to twice
+    ``together``: others who hold all do not keep it out."""
 
     def __init__(self, *, each: int, together: int) -> None:
         self._each, self._together, self.held = each, together, 0
@@ -49,6 +49,10 @@ class PeerCalls:
         if not self._of[peer]:
             del self._of[peer]
 
+
+class PeerCalls(_Shares):
+    """Counts open calls."""
+
     def begin(self, peer: str) -> None:
         """Count one more call of a peer."""
         if not self.fits(peer, 1):
@@ -61,27 +65,19 @@ class PeerCalls:
         self.change(peer, -1)
 
 
-class ByteBudget(PeerCalls):
-    """The same of bytes: those held by the calls of one server, of which one peer may hold a quarter. Use it in one event loop."""
+class ByteBudget(_Shares):
+    """Bytes held by the calls of one server, of which one peer may hold a quarter. Use it in one event loop."""
 
     def __init__(self, total: int, *, message: int) -> None:
         super().__init__(each=max(total // 4, message), together=max(total, 2 * message))
         self._message = message
         self._waiting: defaultdict[str, deque[asyncio.Future[None]]] = defaultdict(deque)
 
-    async def reserve(self, peer: str) -> Callable[[int], None]:
-        """Reserve the bytes of one message, and wait up to a second for them. Return what lets the call hold so many
-        bytes instead; 0: none any more. It may exceed the budget by what was made already."""
-        held = self._message
-
-        def resize(size: int) -> None:
-            nonlocal held
-            change, held = size - held, size
-            self.change(peer, change)
-
+    async def reserve(self, peer: str) -> HeldBytes:
+        """Reserve the bytes of one message, and wait up to a second for them."""
         if self.fits(peer, self._message) and peer not in self._waiting:
             self.change(peer, self._message)
-            return resize
+            return HeldBytes(self, peer, self._message)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[peer].append(turn)
         try:
@@ -95,7 +91,7 @@ class ByteBudget(PeerCalls):
             problem = "requests and unread answers of this peer, or of all, take all the memory they may"
             remedy = "Read the answers, send fewer calls at once, or use another replica"
             raise OverloadedError(problem, subject="max_inflight_bytes", remedy=remedy) from None
-        return resize
+        return HeldBytes(self, peer, self._message)
 
     def change(self, peer: str, size: int) -> None:
         """Count ``size`` more bytes of a peer, or fewer, and let those in who wait for them."""
@@ -109,6 +105,20 @@ class ByteBudget(PeerCalls):
                     self.change(other, self._message)
             if not turns:
                 del self._waiting[other]
+
+
+@dataclass(slots=True)
+class HeldBytes:
+    """The bytes that one call holds."""
+
+    budget: ByteBudget
+    peer: str
+    size: int
+
+    def resize(self, size: int) -> None:
+        """Hold ``size`` bytes instead; 0: none any more. It may exceed the budget by what was made already."""
+        change, self.size = size - self.size, size
+        self.budget.change(self.peer, change)
 
 
 class Admission:
@@ -128,11 +138,11 @@ class Admission:
         self.calls.begin(peer)
         context.add_done_callback(lambda _: self.calls.end(peer))
 
-    async def read(self, method: str, peer: str, context: Any) -> tuple[bytes, Callable[[int], None]]:
-        """Read the message of a call when there is room for it; return it with what changes how many bytes are held until the answer is sent."""
+    async def read(self, method: str, peer: str, context: Any) -> tuple[bytes, HeldBytes]:
+        """Read the message of a call when there is room for it; return it with the bytes that are held until the answer is sent."""
         most = self._most if method in BATCH_METHODS else self._most_single
-        resize = await self.bytes.reserve(peer)
-        context.add_done_callback(lambda _: resize(0))
+        held = await self.bytes.reserve(peer)
+        context.add_done_callback(lambda _: held.resize(0))
         try:
             async with asyncio.timeout(self._wait_s):
                 raw = await context.read()
@@ -140,14 +150,14 @@ class Admission:
             raise DeadlineError("the message of the call did not come", subject="request") from None
         if not isinstance(raw, bytes):
             raise InvalidArgumentError("the call has no message", subject="request", remedy="Send one message")
-        resize(size := len(raw))
+        held.resize(size := len(raw))
         if size > most:
             del raw  # the error would keep it alive
-            resize(0)
+            held.resize(0)
             problem = f"the request has {size:,} bytes; at most {most:,} are taken"
             remedy = "Send the request itself, not the conversation; split a batch into several calls"
             raise TooLargeError(problem, subject="request", remedy=remedy)
-        return raw, resize
+        return raw, held
 
 
 # -- turns on the workers -----------------------------------------------------------------------------------------------

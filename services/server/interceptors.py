@@ -154,7 +154,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._check(record)
         who, method = record.caller.name or record.peer, record.method
         self._admission.begin(who, context)
-        raw, resize = await self._admission.read(method, who, context)
+        raw, held = await self._admission.read(method, who, context)
         check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
         request = _decoded(handler, raw)
         del raw
@@ -164,7 +164,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         size = response.ByteSize()
         if size > self._max_message_bytes:
             raise answer_too_large(size, self._max_message_bytes)
-        resize(size)
+        held.resize(size)
         self._metrics.answered(record, response)
         return response
 
@@ -238,8 +238,8 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
                     async for reply in handler.stream_stream(requests, context):
                         await context.write(reply)
                     return None
-                raw, resize = await self._admission.read("", peer, context)
-                resize(0)  # a watcher holds none of it
+                raw, held = await self._admission.read("", peer, context)
+                held.resize(0)  # a watcher holds none of it
                 request = _decoded(handler, raw)
                 if not handler.response_streaming:
                     return await handler.unary_unary(request, context)

@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ import pytest
 from inference import Encoder, Floats2d, HashingEncoder, MiniLmEncoder, RetryPolicy, load_encoder
 from inference.encoder import SentenceTransformersEncoder
 from inference.encoder_wrappers import RecentVectors, with_recent_vectors
-from inference.minilm import WEIGHTS, encode_clauses
+from inference.minilm import WEIGHTS, SpanEncoder, encode_clauses
 from inference.openai_client import OpenAIEncoder
 from ontology.errors import ModelError
 from tests.harness.http_server import Arrived, Reply, as_json
@@ -222,3 +223,25 @@ def test_many_threads_get_the_right_vectors() -> None:
         found = list(threads.map(lambda text: np.array_equal(recent.encode([text]), expected[text]), texts * 40))
     assert all(found)
     assert isinstance(recent, RecentVectors) and recent.rows <= 5
+
+
+@pytest.mark.parametrize("folder", [WEIGHTS, TUNED], ids=["base", "tuned"])
+def test_graph_and_tokenizer_no_more_and_no_less_are_those_of_the_card(folder: Path) -> None:
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    assert set(card["files"]) == {"model.onnx", "tokenizer.json"}
+    for name, entry in card["files"].items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == entry["sha256"]
+    if folder == WEIGHTS:
+        assert card["licence"] == "Apache-2.0"
+        assert card["source"]["sha256"] == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def test_a_request_and_its_clauses_keep_their_bits() -> None:
+    encoder = MiniLmEncoder()
+    recent = with_recent_vectors(encoder)
+    assert isinstance(recent, SpanEncoder)
+    text, clauses = "order paper and pay the invoice", ["order paper", "pay the invoice"]
+    expected = encode_clauses(encoder, text, clauses)
+    for _ in range(2):
+        assert np.array_equal(encode_clauses(recent, text, clauses), expected)
+    assert np.array_equal(recent.encode([text]), expected[:1])

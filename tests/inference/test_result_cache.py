@@ -135,3 +135,19 @@ def test_a_killed_process_leaves_whole_calls_only(tmp_path: Path) -> None:
     assert done.returncode == 9
     with ResultCache(path) as cache:
         assert cache.get_many("kind", ["a", "b", "c"]) == {"a": b"1", "b": b"2"}
+
+
+def test_a_page_that_is_damaged_while_open_is_noticed_and_survived(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "cache.sqlite"
+    with ResultCache(path) as cache:
+        cache.put_many("kind", {f"key{n:04}": bytes(500) for n in range(2_000)})
+    content = bytearray(path.read_bytes())
+    content[8_192:-4_096] = b"\xee" * (len(content) - 12_288)
+    path.write_bytes(content)
+    with ResultCache(path) as cache:
+        cache.get_many("kind", [f"key{n:04}" for n in range(2_000)])
+        cache.put("kind", "new", b"value")
+        assert cache.get("kind", "new") == b"value"
+    assert "Delete it" in caplog.text

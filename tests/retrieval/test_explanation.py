@@ -12,6 +12,7 @@ from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.engine import Engine
 from retrieval.explain.explanation import MAX_WORDS
 from retrieval.query.request import Request
+from tests.harness.waiting import bounded_work
 from tests.retrieval.conftest import EngineOf, lines_of
 
 LONG = "a very long name of forty words " * 12
@@ -20,12 +21,22 @@ LONG = "a very long name of forty words " * 12
 def _odd_tools() -> list[Tool]:
     """Tools with names, inputs and descriptions that documents should not have."""
     names = [
-        *"删除订单|delete🎉order|a|get_id|ALL CAPS|list of \n many  words in one name".split("|"),
+        "删除订单",
+        "delete🎉order",
+        "a",
+        "get_id",
+        "ALL CAPS",
+        "list of \n many  words in one name",
         LONG.strip(),
         "x" * 400,
     ]
     inputs = [
-        *"order id of the customer|a.b[].c d e|заказ_id|id|order_id|Query  string".split("|"),
+        "order id of the customer",
+        "a.b[].c d e",
+        "заказ_id",
+        "id",
+        "order_id",
+        "Query  string",
         *(LONG.strip(), "x" * 300),
     ]
     return [
@@ -51,7 +62,16 @@ def odd(engine_of: EngineOf) -> Engine:
 
 _PIECES = st.sampled_from(
     [
-        *"delete order|ORD-10482|customer 4500118277|'two words'|删除订单|get rid of|a@b.co|\n|—|заказ".split("|"),
+        "delete order",
+        "ORD-10482",
+        "customer 4500118277",
+        "'two words'",
+        "删除订单",
+        "get rid of",
+        "a@b.co",
+        "\n",
+        "—",
+        "заказ",
         *(LONG, "x" * 90),
     ]
 )
@@ -295,3 +315,11 @@ def test_a_tool_that_shares_no_word_is_not_said_to_be_near(github: Engine) -> No
     lines = lines_of(github, "merge a pull request", k=30)
     assert lines["github/delete_pod"] == "takes name, namespace"
     assert lines["github/find_dashboards"] == "no word in common"
+
+
+def test_a_wide_tool_and_a_request_with_many_values_take_bounded_work(engine_of: EngineOf) -> None:
+    examples = [Parameter(name=f"code_{at}", required=True, example=f"AB-{at:05}") for at in range(300)]
+    engine = engine_of([Tool(id="wide/enter_codes", name="enter_codes", parameters=tuple(examples))])
+    asked = "enter the codes " + ", ".join(f"{10_000 + at}" for at in range(24))
+    with bounded_work():
+        assert lines_of(engine, asked)

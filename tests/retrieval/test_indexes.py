@@ -23,6 +23,7 @@ from retrieval.index.value_shapes import ValueShapes, write_value_shapes
 from retrieval.index.vectors import NodeVectors, write_vectors
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import open_snapshot
+from tests.harness.hash_seeds import said_by
 from tests.retrieval.conftest import SAID
 
 relaxed = settings(max_examples=60)
@@ -157,6 +158,25 @@ def test_what_no_tool_has_is_an_error_that_lists_what_there_is(
         filter_index.passing(filters)
     assert caught.value.subject == subject
     assert caught.value.remedy.startswith(remedy)
+
+
+some_tags = st.sampled_from(["payroll", "payment", "person", "!odd", "star*", "pay*", "*", "!payroll", "!p*", "!*"])
+
+
+@given(wanted=st.lists(some_tags, min_size=1, max_size=5).map(tuple))
+def test_against_the_plain_reading(filter_index: FilterIndex, wanted: tuple[str, ...]) -> None:
+    def has(tool: Tool, value: str) -> bool:
+        own = set(tool.metadata.get("tags", ()))
+        return any(tag.startswith(value[:-1]) for tag in own) if value.endswith("*") else value in own
+
+    def passes(tool: Tool) -> bool:
+        negated = [value for value in wanted if value.startswith("!")]
+        positive = [value for value in wanted if value not in negated]
+        if any(has(tool, value[1:]) for value in negated):
+            return False
+        return not positive or any(has(tool, value) for value in positive)
+
+    assert [passes(tool) for tool in TOOLS] == filter_index.passing_if_known({"tags": wanted}).tolist()
 
 
 # -- everyday phrases --------------------------------------------------------------------------------------------------
@@ -343,9 +363,10 @@ def test_filters_lose_no_rows(vector_index: NodeVectors, vectors: Floats2d, shar
     assert found >= 0.97 * wanted
 
 
-def test_of_equal_rows_the_first_are_returned(tmp_path: Path) -> None:
+@pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "codes"])
+def test_of_equal_rows_the_first_are_returned(tmp_path: Path, exact_limit: int) -> None:
     rows = np.repeat(_unit_rows(2, seed=5), 20, axis=0)
-    write_vectors(tmp_path, "nodes", rows, tool_count=30)
+    write_vectors(tmp_path, "nodes", rows, tool_count=30, exact_limit=exact_limit)
     vector_index = NodeVectors(tmp_path, "nodes", tool_count=30)
     assert vector_index.nearest_tools(rows[0], 5)[0].tolist() == [0, 1, 2, 3, 4]
     assert vector_index.nearest(rows[-1], 15)[0].tolist() == list(range(20, 35))
@@ -361,9 +382,16 @@ def test_rows_far_from_a_query_are_found_where_no_others_are_allowed(
     assert len(vector_index.nearest(query, K, allowed=allowed)[0]) == K
 
 
-def test_codes_of_equal_rows_are_the_same_bytes(tmp_path: Path, vectors: Floats2d) -> None:
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        write_vectors(tmp_path / name, "nodes", vectors, tool_count=30, exact_limit=10)
-    for path in (tmp_path / "one").iterdir():
-        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
+_CODES = """
+import hashlib, pathlib, tempfile
+from retrieval.index.vectors import write_vectors
+from tests.retrieval.test_indexes import _unit_rows
+with tempfile.TemporaryDirectory() as folder:
+    write_vectors(pathlib.Path(folder), "nodes", _unit_rows(200, seed=1), tool_count=30, exact_limit=10)
+    files = sorted(pathlib.Path(folder).iterdir())
+    print([(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files])
+"""
+
+
+def test_codes_of_the_same_rows_are_the_same_bytes_in_another_process() -> None:
+    assert len(said_by(_CODES)) == 1

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import logging
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -122,3 +123,19 @@ def test_a_dead_server_is_said_without_its_credentials(server: Loopback) -> None
         fetch(f"http://user:hunter2@{host}/openapi.json?token=s3cret")
     assert "hunter2" not in str(caught.value) and "s3cret" not in str(caught.value)
     assert host in caught.value.subject
+
+
+def test_a_secret_of_an_address_is_not_logged(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        fetch(f"{server.url.replace('http://', 'http://user:hunter2@')}/openapi.json?token=s3cret")
+    assert "s3cret" not in caplog.text
+    assert "hunter2" not in caplog.text
+
+
+def test_credentials_of_an_address_are_sent_nowhere_but_to_its_server(server: Loopback) -> None:
+    catalog = read_catalog([f"{server.url}/openapi.json?token=s3cret"])
+    assert asked(server) == ["/openapi.json?token=s3cret"]
+    assert "s3cret" not in repr(catalog)
+    with pytest.raises(CatalogError) as caught:
+        read_catalog([f"{server.url}/gone?token=s3cret"])
+    assert "s3cret" not in str(caught.value)

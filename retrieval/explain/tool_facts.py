@@ -57,9 +57,8 @@ class Input:
 
     def may_be(self, value: str) -> bool:
         """Whether a value may be its own: no word is a number, and no bare number is an id of letters and digits."""
-        if value.isdigit():
-            return not self.is_code
-        return self.type.lower() not in _NUMBERS or not any(map(str.isalpha, value))
+        is_word = self.type.lower() in _NUMBERS and any(map(str.isalpha, value))
+        return not (self.is_code if value.isdigit() else is_word)
 
     @property
     def is_text(self) -> bool:
@@ -69,8 +68,8 @@ class Input:
     @cached_property
     def written_kind(self) -> str:
         """The kind of its values where a request that gives one has it written out: an address, a number of a phone; else empty."""
-        kind = next((kind for kind, names in _NAMED.items() if {*self.terms[-1:]} & {*names}), "")
-        return kind if kind != "repository" else ""  # which has other words
+        written = (kind for kind in _NAMED if kind != "repository")  # which has other words
+        return next((kind for kind in written if {*self.terms[-1:]} & {*_NAMED[kind]}), "")
 
     @cached_property
     def is_opaque(self) -> bool:
@@ -221,14 +220,14 @@ def given_inputs(values: Sequence[GivenValue], have: Mapping[str, str], tool: in
         *((fits, some) for some in (wanted, inputs) for fits in (_fits_shape, _says)),
     ):
         for needed in some:
-            own = next((each for each in left if needed.name not in found and fits(each, needed, tool)), None)
-            if own is None:
-                continue
-            left.remove(own)
-            found[needed.name] = own.value.content
-            of_owner = needed.before or owner
-            if own.value.kind == "repository" and of_owner and of_owner not in found and not _is_use(own, needed, tool):
-                found[of_owner], _, found[needed.name] = own.value.content.partition("/")
+            fitting = (each for each in left if needed.may_be(each.value.content) and fits(each, needed, tool))
+            own = next(fitting, None) if needed.name not in found else None
+            if own is not None:
+                left.remove(own)
+                found[needed.name] = own.value.content
+                whose = needed.before or owner
+                if own.value.kind == "repository" and whose and whose not in found and not _is_use(own, needed, tool):
+                    found[whose], _, found[needed.name] = own.value.content.partition("/")
     return found
 
 
@@ -241,7 +240,7 @@ def _is_use(given: GivenValue, needed: Input, tool: int) -> bool:
 def _fits_shape(given: GivenValue, needed: Input, tool: int) -> bool:
     """Whether an input shows values of such a shape, or lists the value."""
     is_choice = given.value.kind == "quoted" and given.value.content.lower() in map(str.lower, needed.enum)
-    return needed.may_be(given.value.content) and (is_choice or _is_use(given, needed, tool))
+    return is_choice or _is_use(given, needed, tool)
 
 
 def _fits_both(given: GivenValue, needed: Input, tool: int) -> bool:
@@ -250,8 +249,6 @@ def _fits_both(given: GivenValue, needed: Input, tool: int) -> bool:
 
 def _says(given: GivenValue, needed: Input, _: int) -> bool:
     """Whether the name of an input is the kind of a value, the word or noun before it, or what has values of its shape."""
-    if not needed.may_be(given.value.content):
-        return False
     said = _WAYS.intersection(words(needed.short)) if given.value.kind in ("phone", "email") else ()
     if said and given.beside in _WAYS:
         return given.beside in said
@@ -259,15 +256,14 @@ def _says(given: GivenValue, needed: Input, _: int) -> bool:
     if needed.is_text and len(what) == 1 and what[0] in _NAMED.get(given.value.kind, ()):
         return needed.required or given.value.kind != "phone"  # that may be anybody's
     is_number, is_name = given.value.content.isdigit(), needed.short.lower().endswith(("name", "title"))
-    if given.value.kind not in (_NAMES if is_name else _IDENTIFIERS) or (is_name and is_number):
-        return False
-    is_scalar = needed.is_text or needed.type.lower() in _NUMBERS
-    if not is_scalar or needed.enum or ("[]" in needed.name and not needed.required):  # of items there may be none
+    is_kind = given.value.kind in (_NAMES if is_name else _IDENTIFIERS) and not (is_name and is_number)
+    if not is_kind or needed.enum or ("[]" in needed.name and not needed.required):  # of items there may be none
         return False
     nouns = given.nouns if is_number else given.nouns[-1:]  # "pull request 42"
+    is_scalar = needed.is_text or needed.type.lower() in _NUMBERS
     is_of = any(one and given.nouns[-len(one) :] == one for one in needed.of)
     if needed.is_opaque and needed.required and not needed.example:  # ``disputed_transaction_id``
         shown = (terms(one) for match in given.value.matches if not match.shape.kind for one in match.entities)
         is_of = is_of or any(needed.is_of(tuple(one)) for one in shown)
     is_beside = not (needed.entity or any(needed.of)) and needed.short.lower() == given.beside  # "the code 17686"
-    return is_of or is_beside or not {*needed.entity[-1:]}.isdisjoint(nouns)
+    return is_scalar and (is_of or is_beside or not {*needed.entity[-1:]}.isdisjoint(nouns))

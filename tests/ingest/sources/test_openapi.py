@@ -116,6 +116,14 @@ def orders(tmp_path: Path) -> dict[str, Tool]:
     return tools
 
 
+def test_members_of_a_body_that_are_not_named_are_allowed_where_the_document_allows_them(tmp_path: Path) -> None:
+    form = {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": {"type": "string"}}
+    body = {"content": {"application/json": {"schema": form}}}
+    paths = {"/notes": {"patch": {"operationId": "note", "requestBody": body}}}
+    tools, _ = read(tmp_path / "notes.json", {"openapi": "3.0.3", "info": {"title": "Notes"}, "paths": paths})
+    assert (tools["note"].input_schema or {})["additionalProperties"] == {"type": "string"}
+
+
 def test_parameters_of_path_and_operation_are_merged(orders: dict[str, Tool]) -> None:
     tool = orders["getOrder"]
     assert named(tool.parameters) == {

@@ -26,6 +26,7 @@ def test_dotted_paths_fold_back_into_nested_schemas() -> None:
             Parameter(name="order.items[].quantity", type="integer"),
             Parameter(name="order.tags[]", enum=("a", "b")),
             Parameter(name="note"),
+            Parameter(name="size", type="int | str"),
         ]
     )
     assert schema == {
@@ -51,6 +52,7 @@ def test_dotted_paths_fold_back_into_nested_schemas() -> None:
                 },
             },
             "note": {"type": "string"},
+            "size": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
         },
         "required": ["order"],
     }

@@ -21,9 +21,9 @@ from ontology.tool import Tool
 from retrieval.query.request import Request
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.engines import HookedEngine, serving, small_engine, small_settings
+from tests.harness.other_peer import other_peer
 from tests.harness.raw_http2 import call_frames, connection
 from tests.harness.waiting import LIMIT_S, bounded_work, until
-from tests.services.server.other_peer import other_peer
 from tests.services.server.test_server import failure, told
 
 EXHAUSTED, INVALID = grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INVALID_ARGUMENT

@@ -26,9 +26,9 @@ from retrieval.snapshot.publish import current_snapshot, publish_again
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.signing import is_signature
 from retrieval.snapshot.writer import SnapshotContent
-from tests.harness.keys import create_key
 from tests.retrieval.conftest import content_of, published
 from tests.retrieval.snapshot.crafted import copied, rewrite_manifest
+from tests.retrieval.snapshot.keys import create_key
 
 
 def test_every_file_is_guarded_by_its_hash(tmp_path: Path, store: Path) -> None:

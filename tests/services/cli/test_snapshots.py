@@ -11,7 +11,7 @@ from ontology.errors import SnapshotSignatureError
 from retrieval.snapshot.publish import current_snapshot
 from services.jobs.build import build_snapshot
 from tests.harness.commands import Run
-from tests.harness.keys import create_key
+from tests.retrieval.snapshot.keys import create_key
 
 
 def _tools(folder: Path, count: int) -> Path:

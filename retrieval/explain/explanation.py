@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 from heapq import nlargest
 from itertools import islice
 
@@ -41,6 +42,7 @@ class Explainer:
         text = context.query.text
         self._asked = {*returned[:_FIRST], *context.answering}
         self._given = given_values(text, context.query.values or find_values(text, context.snapshot.value_shapes))
+        self._values = cache(self._given_to)  # a consumer has several suppliers
         in_values = {at for given in self._given for at in range(given.value.start, given.value.end)}
         words = islice(_WORD.finditer(text), _MAX_READ)
         self._words = [(word[0], terms(word[0])) for word in words if word.start() not in in_values]
@@ -75,26 +77,26 @@ class Explainer:
         return f'matches "{" ".join(word for word in weights if word in best)[:_MAX_CHARS]}"' if best else ""
 
     def _inputs(self, tool: int) -> tuple[list[str], list[str], list[str]]:
-        """What is said of values, suppliers and other required inputs. A supplier was executed, or makes the object for another
+        """The texts on values, suppliers and other required inputs. A supplier was executed, or makes the object for another
         need, or completes the answer with a value of a list: it need not know the object already, as one that reads it."""
         context, snapshot, given = self._context, self._context.snapshot, self._values(tool)
         facts = tool_facts(snapshot, tool)
-        said: dict[str, str] = {}
+        suppliers: dict[str, str] = {}
         for edge, supplier, _ in supplier_edges(snapshot, tool) if context.done else ():
             if supplier in context.done and snapshot.adjacency.confidences[edge] >= MIN_CONFIDENCE:
-                said.setdefault(snapshot.edges[edge].parameter, f"use the result of {self._id(supplier)}")
+                suppliers.setdefault(snapshot.edges[edge].parameter, f"use the result of {self._id(supplier)}")
         mine, need = [each for each in context.supporting if each.consumer == tool], context.answering.get(tool)
         for each in sorted(filter(self._gives, mine), key=lambda each: "[]" in each.output):
             if "[]" in each.output and each.confidence >= MIN_CONFIDENCE:
-                said.setdefault(each.parameter, f"call {self._id(each.tool)} first")
+                suppliers.setdefault(each.parameter, f"call {self._id(each.tool)} first")
             elif "[]" not in each.output and need is not None and context.answering.get(each.tool, need) != need:
-                said.setdefault(each.parameter, f"use the result of {self._id(each.tool)}")
+                suppliers.setdefault(each.parameter, f"use the result of {self._id(each.tool)}")
         wanted = {each.name for each in facts.required} - given.keys()
-        said = {name: whose for name, whose in said.items() if name in wanted}
+        suppliers = {name: whose for name, whose in suppliers.items() if name in wanted}
         stated = sorted((name for name in given if given[name].strip()), key=lambda name: name in facts.context)
         values = [f"{_label(name)} is {_cut(given[name], _MAX_VALUE_CHARS)}" for name in stated]
-        others = (each.name for each in (*facts.required, *facts.surroundings) if each.name not in {*given, *said})
-        return values, [f"{whose} for {_label(name)}" for name, whose in said.items()], [*map(_label, others)]
+        others = (each.name for each in (*facts.required, *facts.surroundings) if each.name not in {*given, *suppliers})
+        return values, [f"{whose} for {_label(name)}" for name, whose in suppliers.items()], [*map(_label, others)]
 
     def _served(self, tool: int) -> str:
         """What a supporting tool is for: that it goes before a tool that was asked for, or what it gives to one that the
@@ -108,17 +110,18 @@ class Explainer:
                     return f"{'gives' if is_sure else 'can give'} {_label(each.parameter)} to {self._id(each.consumer)}"
         return ""
 
-    def _values(self, tool: int) -> dict[str, str]:
-        context = self._context
-        return given_inputs(self._given, context.request.have, tool, tool_facts(context.snapshot, tool))
+    def _given_to(self, tool: int) -> dict[str, str]:
+        return given_inputs(self._given, self._context.request.have, tool, tool_facts(self._context.snapshot, tool))
 
     def _gives(self, each: SupportingTool) -> bool:
         """Whether a supporting tool gives what it is for: not an unknown output, an echo, or what it needs itself."""
         facts = tool_facts(self._context.snapshot, each.tool)
         wanted, output = (tuple(terms(short_name(name))) for name in (each.parameter, each.output))
-        is_echo = "[]" not in each.output and any(output == one.terms for one in facts.inputs)
-        is_known = bool(each.output) or each.predicate != SUPPLIES
-        return not wanted or (is_known and not is_echo and all(wanted != one.terms for one in facts.required))
+        return not wanted or not (
+            (not each.output and each.predicate == SUPPLIES)  # it is unknown
+            or ("[]" not in each.output and any(output == one.terms for one in facts.inputs))  # it is an echo
+            or any(wanted == one.terms for one in facts.required)
+        )
 
     def _id(self, tool: int) -> str:
         return _cut(self._context.snapshot.tool_id(tool), _MAX_ID_CHARS)

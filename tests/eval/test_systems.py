@@ -23,6 +23,7 @@ from retrieval.engine import Engine, open_engine
 from retrieval.presets import make_presets
 from retrieval.snapshot.reader import Snapshot
 from tests.harness.engines import TOOLS, HeldRequests, serving, small_engine
+from tests.harness.waiting import LIMIT_S
 
 REQUESTS = ("find an employee by name", "give him a spot award", "which jobs are open", "days of leave")
 
@@ -101,7 +102,7 @@ async def test_a_server_is_measured_as_what_it_serves(engine: Engine, snapshot: 
 
     def run(name: str, asked: str) -> Run:
         (system,) = named([name], snapshot)
-        return run_system(system, queries, tmp_path, snapshot_id=snapshot.id, k=30, timeout_s=20.0, asked=asked)
+        return run_system(system, queries, tmp_path, snapshot_id=snapshot.id, k=30, timeout_s=LIMIT_S, asked=asked)
 
     async with serving(engine) as server:
         address = server.address

@@ -12,6 +12,7 @@ from egotools.calling.address_guard import is_public, parse_networks
 from egotools.calling.http_invoker import GuardedTransport, send_http
 from egotools.calling.invoker import ToolAnswer
 from tests.harness.http_server import Loopback, Reply
+from tests.harness.waiting import LIMIT_S
 
 LOOPBACK = parse_networks(["127.0.0.0/8", "::1"])
 OK = Reply()
@@ -33,7 +34,7 @@ def send(server_of_document: str, allowed: Any = (), *, server: str = "") -> Too
     request = build_request(
         Call(protocol="http", method="GET", path="/x", servers=(server_of_document,)), {}, server=server
     )
-    return asyncio.run(send_http(request, allowed_networks=allowed, timeout_s=5.0))  # type: ignore[arg-type]
+    return asyncio.run(send_http(request, allowed_networks=allowed, timeout_s=LIMIT_S))  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from planners.stores.memory_graph import MemoryGraph
 from planners.stores.property_graph import GraphState, Language, Operation, QueryLimits, QueryRows
 from tests.harness import chat
 from tests.harness.http_server import Arrived, Loopback, Reply, as_json
+from tests.harness.waiting import LIMIT_S
 
 KEY = b"a key of tests"
 SWIFT = RetryPolicy(max_retries=1, base_delay_s=0.001, max_delay_s=0.002)
@@ -69,7 +70,7 @@ class StepServer:
         return self._server.url
 
     def chat(self, budget: Budget | None = None) -> OpenAIChat:
-        return OpenAIChat("m", base_url=f"{self.url}/v1", api_key="k", policy=SWIFT, budget=budget, timeout_s=5.0)
+        return OpenAIChat("m", base_url=f"{self.url}/v1", api_key="k", policy=SWIFT, budget=budget, timeout_s=LIMIT_S)
 
     def of(self, step: str) -> list[Mapping[str, Any]]:
         """The bodies of the requests of a step."""

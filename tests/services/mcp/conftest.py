@@ -24,6 +24,7 @@ from services.server.access.tokens import create_token
 from tests.harness.issuers import guarded_by
 from tests.harness.servers import listening_program, running_server
 from tests.harness.stores import MadeOnce
+from tests.harness.waiting import LIMIT_S
 from tests.services.mcp.source_servers import office, warehouse
 
 ERAS = ("legacy", "2026-07-28")
@@ -33,7 +34,7 @@ ACCESS = ToolAccess(
         "warehouse": McpAddress(session=f"{SERVERS} warehouse"),
         "office": McpAddress(session=f"{SERVERS} office"),
     },
-    timeout_s=20.0,
+    timeout_s=LIMIT_S,
 )
 _API = {
     "openapi": "3.0.3",

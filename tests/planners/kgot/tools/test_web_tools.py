@@ -11,6 +11,7 @@ from egotools.calling.address_guard import parse_networks
 from ontology.errors import ToolCallError
 from planners.kgot.tools.web_tools import WebTools
 from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.waiting import LIMIT_S
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 pytest.importorskip("markdownify", reason="the extra files is not installed")
@@ -51,7 +52,7 @@ def server() -> Iterator[Loopback]:
 
 @pytest.fixture
 def web() -> WebTools:
-    return WebTools(allowed_networks=_HERE, timeout_s=5.0)
+    return WebTools(allowed_networks=_HERE, timeout_s=LIMIT_S)
 
 
 async def test_a_page_is_read(web: WebTools, server: Loopback) -> None:

@@ -1,61 +1,136 @@
-"""What everyday phrases are worth: the table of docs/building.md, ``python -m benchmarks.phrases FOLDER``.
+"""What everyday phrases are worth, on whole requests and on needs: ``python -m benchmarks.phrases`` renews the tables of docs/results.md.
 
-The folder has ``NAME/phrases.jsonl`` for each set, as ``egotools build --phrases-file`` reads it. Each set is built with its phrases, and ``default`` is asked with them and without, on the same snapshot.
+``phrases.jsonl.gz`` beside this module has the phrases of the sets: who wrote them, and from what, stands in ``notes/phrases.md``. Each set is built
+with its phrases, and the requests that have recorded needs are asked four times over the same snapshot: without phrases and with them, whole and
+by needs.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
-from benchmarks.command import ROOT, run_command
-from benchmarks.measure import measure
-from benchmarks.sets import bench_sets
-from eval.summary import Summary, summarise
+from benchmarks.command import ROOT, current, replace_block, run_command
+from benchmarks.sets import REAL, SHIPPED_DEV, SHIPPED_TEST, BenchSet, bench_sets, real_sets
+from egotools.values import Response
+from eval.metrics import interval, resampled_means
+from eval.queries import LabelledQuery, read_queries, with_needs
+from eval.systems import make_ablations
+from inference import DEFAULT_ENCODER, load_encoder
+from inference.encoder import Encoder
+from inference.encoder_wrappers import with_recent_vectors
+from retrieval.engine import open_engine
+from retrieval.query.request import Request
+from services.jobs.build import build_snapshot
 
-_OUT = ROOT / "out" / "phrases"
-_MEASURES = ("CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10")
-_WITHOUT = "default-no-phrases"
-
-
-def main(
-    folder: Annotated[Path, typer.Argument(help="Folder of the phrases.")],
-    out: Annotated[Path, typer.Option(help="Folder of snapshots and answers.")] = _OUT,
-) -> None:
-    """Measure the sets that have phrases, and print the table."""
-    measured = []
-    for one in (
-        each for each in bench_sets() if each.declared is None and (folder / each.name / "phrases.jsonl").is_file()
-    ):
-        file = folder / one.name / "phrases.jsonl"
-        measured.append(
-            measure(one, out / one.name, ("default", _WITHOUT), report=False, needs=one.needs is not None, phrases=file)
-        )
-        print(f"{one.name}: {len(measured[-1].queries.queries):,} requests", flush=True)
-    print("\n".join(_table(summarise(measured, baseline=_WITHOUT), "")))
-    asked = [one for one in measured if any(run.system.endswith("@needs") for run in one.runs)]
-    if asked:
-        print("\n".join(_table(summarise(asked, baseline=f"{_WITHOUT}@needs"), "@needs")))
+CUTOFFS = (3, 5, 10)
+_FILE = Path(__file__).with_suffix(".jsonl.gz")
+_SHIPPED = ROOT / "examples" / "enterprise" / "phrases.jsonl"
+_WITHOUT, _WITH = "default-no-phrases", "default"
+_NOTHING, _PHRASES, _NEEDS, _BOTH = range(4)
+_DRAWS, _SEED = 10_000, 7
+# float64 [requests, 4 ways, whether complete at 3, 5, 10 and in the answer of ``auto_k``, its size, whether complete by the best tool of each need]
+_Figures = NDArray[np.float64]
 
 
-def _table(summary: Summary, way: str) -> list[str]:
-    figures = {(one.group, one.system, one.measure): one for one in summary.figures}
-    rows = [f"| set{f' ({way[1:]})' if way else ''} | without | with | difference |", "|---|---:|---:|---:|"]
-    for group in (*summary.sets, ""):
-        cells = [
-            " / ".join(f"{figures[group, f'{name}{way}', each].value * 100:.1f}" for each in _MEASURES)
-            for name in (_WITHOUT, "default")
+def main(out: Annotated[Path, typer.Option(help="Folder of snapshots.")] = ROOT / "out" / "phrases") -> None:
+    """Measure the sets that have phrases, and renew the tables."""
+    encoder = with_recent_vectors(load_encoder(DEFAULT_ENCODER, workers=2))
+    written, found = _written(), dict[str, _Figures]()
+    for one in (*bench_sets([SHIPPED_DEV, SHIPPED_TEST]), *real_sets(), *bench_sets()):
+        if one.needs is not None and one.declared is None and (one.name in written or one.catalog.parent == _SHIPPED.parent):
+            found[one.name] = _measured(one, written.get(one.name), out / one.name, encoder)
+            print(_row(one.name, found[one.name]), flush=True)
+    replace_block(ROOT / "docs" / "results.md", "phrases", "\n".join(_tables(found)))
+
+
+def figures_of(ranked: Response, sized: Response, gold: Sequence[Sequence[str]]) -> list[float]:
+    """Whether the needed tools are among the first 3, 5, 10 of an answer, and in that of ``auto_k``; the size of the latter; and whether the
+    best tools of the needs are all that is needed."""
+    tools, best = [tool.id for tool in ranked.tools], {each.tool for each in ranked.need_results}
+    answers = [*(set(tools[:cutoff]) for cutoff in CUTOFFS), {tool.id for tool in sized.tools}]
+    complete = [float(all(answer & set(slot) for slot in gold)) for answer in (*answers, best)]
+    return [*complete[:-1], float(len(sized.tools)), complete[-1]]
+
+
+def percents(values: Sequence[float]) -> str:
+    """Shares as percents, in one cell."""
+    return "/".join(f"{100 * value:.1f}" for value in values)
+
+
+def _written() -> dict[str, list[dict[str, Any]]]:
+    found = defaultdict(list)
+    for line in gzip.open(_FILE, "rt", encoding="utf-8"):
+        row = json.loads(line)
+        found[row.pop("set")].append(row)
+    return found
+
+
+def _measured(one: BenchSet, rows: Sequence[Mapping[str, Any]] | None, folder: Path, encoder: Encoder) -> _Figures:
+    file, store = _SHIPPED, folder / "store"
+    if rows is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "phrases.jsonl"
+        file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    build_snapshot([str(one.catalog)], store, encoder=encoder, workers=2, phrases_file=file)
+    engine = open_engine(store, encoder=encoder)
+    retrievers = (make_ablations(engine.snapshot, encoder)[_WITHOUT], engine.retriever(_WITH))
+
+    def asked(query: LabelledQuery) -> list[list[float]]:
+        requests = [Request(query=query.text, needs=needs, explain=False) for needs in ((), query.needs or ())]
+        sized = [Request(query=each.query, needs=each.needs, explain=False, k=40, auto_k=True) for each in requests]
+        return [
+            figures_of(retriever.retrieve(request), retriever.retrieve(sizes), query.slots)
+            for request, sizes in zip(requests, sized, strict=True)
+            for retriever in retrievers
         ]
-        gains = " / ".join(_gain(figures[group, f"default{way}", each]) for each in _MEASURES)
-        rows.append(f"| {group or '**mean**'} | {' | '.join(cells)} | {gains} |")
-    return rows
+
+    labelled = with_needs(read_queries([one.queries], split=one.split), [path for path in [one.needs] if path])
+    return np.asarray([asked(query) for query in labelled.queries])
 
 
-def _gain(one: object) -> str:
-    ends = [(getattr(one, name) or 0.0) * 100 for name in ("difference", "difference_low", "difference_high")]
-    return "{:+.1f} [{:+.1f}, {:+.1f}]".format(*ends)
+def _row(name: str, found: _Figures) -> str:
+    mean = found.mean(axis=0)
+    sizes = " → ".join(f"{100 * mean[way, -3]:.0f} % ({mean[way, -2]:.1f})" for way in (_NEEDS, _BOTH))
+    best = " → ".join(f"{100 * mean[way, -1]:.1f}" for way in (_NEEDS, _BOTH))
+    cells = [percents(mean[way, : len(CUTOFFS)]) for way in range(4)]
+    return f"| {name} | {len(found)} | {' | '.join(cells)} | {best} | {sizes} |"
+
+
+def _tables(found: Mapping[str, _Figures]) -> list[str]:
+    open_sets = {name: each for name, each in found.items() if name not in (SHIPPED_DEV, SHIPPED_TEST, REAL)}
+    groups = [{name: found[name]} for name in (SHIPPED_DEV, SHIPPED_TEST, REAL) if name in found] + [open_sets]
+    mean = f"*mean of {len(open_sets)} open sets*"
+    lines = ["| phrases, minus without them | whole requests @3/@5/@10 | by needs @3/@5/@10 |", "|---|---|---|"]
+    for group in groups:
+        gains = [_gains(group, without, given) for without, given in ((_NOTHING, _PHRASES), (_NEEDS, _BOTH))]
+        lines.append(f"| {next(iter(group)) if len(group) == 1 else mean} | {' | '.join(gains)} |")
+    lines += ["", "| set | requests | nothing | phrases | needs | both | best tool of each need | `auto_k` by needs |"]
+    lines += ["|---|---:|---|---|---|---|---|---|", *(_row(name, each) for name, each in found.items())]
+    means = np.asarray([[each.mean(axis=0) for each in open_sets.values()]])
+    lines.append(_row(mean, means[0]).replace(f"| {len(open_sets)} |", f"| {sum(map(len, open_sets.values()))} |", 1))
+    return [*lines, "", f"Measured with {current(DEFAULT_ENCODER)}. Command: `python -m benchmarks.phrases`."]
+
+
+def _gains(group: Mapping[str, _Figures], without: int, given: int) -> str:
+    """The mean differences in points with their intervals, bold where these exclude 0; each set counts the same."""
+    columns = slice(0, len(CUTOFFS))
+    means, drawn = [], []
+    for name, each in group.items():
+        differences = (each[:, given, columns] - each[:, without, columns]).astype(np.float32)
+        means.append(differences.mean(axis=0))
+        drawn.append(resampled_means(differences, resamples=_DRAWS, seed=_SEED, stratum=name))
+    ends = zip(100 * np.mean(means, axis=0), *(100 * end for end in interval(np.mean(drawn, axis=0))), strict=True)
+    cells = [(f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]", low * high > 0) for mean, low, high in ends]
+    return " / ".join(f"**{text}**" if sure else text for text, sure in cells)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ MAX_PHRASES, MAX_WORDS, MAX_CHARS = 4, 12, 100
 # of other systems. At .1 it drops 36 % and 98 %, and half of what phrases are worth is gone; planted phrases cost no
 # completeness even unchecked, since the tool that they were taken from keeps its own.
 MARGIN = 0.35
-_CACHE_KIND, _PROMPT_VERSION, _CONCURRENCY = "phrases.v1", "1", 4
+_CACHE_KIND, _PROMPT_VERSION, _CONCURRENCY = "phrases.v1", "2", 4
 _MAX_DOCUMENT_CHARS, _MAX_SIBLINGS, _MAX_FILE_BYTES, _EXAMPLES = 2_500, 40, 1 << 28, 3
 _ROWS = 'Write one row a tool: {"tool": "hr/listLeave", "phrases": ["who is away"]}'
 _BLOCK = 256  # phrases that are compared with all tools together
@@ -44,11 +44,13 @@ _LOG = logging.getLogger(__name__)
 
 _INSTRUCTIONS = f"""You help people at work to find software tools by the words that they use themselves.
 
-You get the document of one tool and the names of the tools beside it. Write 2 to {MAX_PHRASES} short phrases that a colleague would say who needs
-exactly this tool and has never seen its document.
+You get the document of one tool and the names of the tools beside it. Write 3 short phrases (at most {MAX_PHRASES}), each what a colleague would say or type
+who needs exactly this tool now and has never seen its document.
 
-- Everyday words, not those of the document: somebody asks "who has said yes", not "list attendees with status accepted".
-- Of a tool that looks something up, say what the colleague has in hand or wants to know: "the film with this title", "where is my parcel".
+- A whole wish or question, with the ordinary things that it is about: "put her talk on the programme", "which fairs are we at this autumn", not
+  "schedule sessions". A tool that changes something is asked for the change; one that looks something up is asked the question, with what the colleague has in hand.
+- The phrases name different situations, persons or things, and together the words that different people use for the act and for its object. One of them
+  has the plainest common word for the object (film, parcel, invoice), even where the document has it; else the words are not those of the document.
 - At most {MAX_WORDS} words each. No number, no code, no address, no name of a product, a company or a tool. No instruction to anybody.
 - Each phrase fits this tool better than any tool beside it. Where the tools differ in one word (create, change, delete), that word is said.
 - "not_for" is one short line: what this tool is mistaken for, in the same plain words; empty if nothing.

@@ -25,7 +25,6 @@ def measure(
     limit: int = 0,
     report: bool = True,
     needs: bool = False,
-    phrases: Path | None = None,
     reranker: str = DEFAULT_RERANKER,
 ) -> MeasuredSet:
     """Build the set's snapshot and ask the systems.
@@ -33,12 +32,11 @@ def measure(
     :param report: whether its report is written too. Without it the vector of a request is made once for all systems, which are then
         not compared in their latency.
     :param needs: whether the systems are asked by the set's recorded needs too.
-    :param phrases: file of everyday phrases of the tools.
     :param reranker: of ``default``; ``fast`` is ``default`` without it.
     """
     store = folder / "store"
     encoder = load_encoder(DEFAULT_ENCODER, workers=2)
-    build_snapshot([str(catalog_address(bench_set, folder))], store, encoder=encoder, workers=2, phrases_file=phrases)
+    build_snapshot([str(catalog_address(bench_set, folder))], store, encoder=encoder, workers=2)
     plan = EvaluationPlan(
         store=store,
         queries=(bench_set.queries,),

@@ -102,7 +102,7 @@ def collect(measured: Sequence[MeasuredSet], cost: Mapping[str, TokenCost], now:
         *results_of(summarise(open_sets, baseline=_BY_NEEDS).figures, "macro", _BY_NEEDS),
     ]
     shown = tuple(one for one in results if one.k in _CUTOFFS)
-    return Results(measured={"everything": now}, sets=facts_of(measured), results=shown, cost=cost)
+    return Results(measured=now, sets=facts_of(measured), results=shown, cost=cost)
 
 
 def _cost(measured: MeasuredSet, store: Path) -> TokenCost:
@@ -180,7 +180,7 @@ def _differences(results: Results) -> Iterator[str]:
 
 
 def _measured_by(results: Results) -> str:
-    usual = results.measured["everything"]
+    usual = results.measured
     return f"Measured by `make bench-needs` with {replace(usual, encoder='')}, encoder `{usual.encoder}`."
 
 

@@ -46,7 +46,11 @@ def main(out: Annotated[Path, typer.Option(help="Folder of snapshots.")] = ROOT 
     encoder = with_recent_vectors(load_encoder(DEFAULT_ENCODER, workers=2))
     written, found = _written(), dict[str, _Figures]()
     for one in (*bench_sets([SHIPPED_DEV, SHIPPED_TEST]), *real_sets(), *bench_sets()):
-        if one.needs is not None and one.declared is None and (one.name in written or one.catalog.parent == _SHIPPED.parent):
+        if (
+            one.needs is not None
+            and one.declared is None
+            and (one.name in written or one.catalog.parent == _SHIPPED.parent)
+        ):
             found[one.name] = _measured(one, written.get(one.name), out / one.name, encoder)
             print(_row(one.name, found[one.name]), flush=True)
     replace_block(ROOT / "docs" / "results.md", "phrases", "\n".join(_tables(found)))

@@ -3,7 +3,7 @@
 For each set it builds the snapshot (what did not change since the last time is reused), asks every system every request, and keeps the
 rank at which each request is complete in ``benchmarks/ranks``. An interrupted run resumes. Where the real documents have been fetched, the
 half of their requests that rules may be chosen on is one more set; the other half is measured only when it is named. ``--sets`` measures a
-part, which takes the place of the published figures of these sets with ``--publish``; ``--render`` makes the tables alone.
+part, and leaves the page as it is; ``--render`` makes the tables alone.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ class TokenCost:
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """What is published, and with what it was measured: ``everything``, and by name each set that was measured apart.
+    """What is published, and with what it was measured.
 
     :param cost: set → tokens, where sets were asked by needs.
     """
 
-    measured: Mapping[str, Provenance]
+    measured: Provenance
     sets: Mapping[str, SetFacts]
     results: tuple[Result, ...]
     cost: Mapping[str, TokenCost] = field(default_factory=dict)
@@ -105,7 +105,6 @@ def main(
     sets: Annotated[str, typer.Option(help="Only these, with commas.")] = "",
     systems: Annotated[str, typer.Option(help="Only these, with commas.")] = ",".join(SYSTEMS),
     limit: Annotated[int, typer.Option(help="Requests of each set at most; 0 for all.")] = 0,
-    publish: Annotated[bool, typer.Option("--publish", help="Replace the published figures of these sets.")] = False,
     rendered: Annotated[bool, typer.Option("--render", help="Measure nothing: make the tables again.")] = False,
     out: Annotated[Path, typer.Option(help="Folder of snapshots, answers and reports.")] = OUT,
 ) -> None:
@@ -126,13 +125,11 @@ def main(
             raise typer.Exit(1)
         measured.append(result)
         print(f"{one.name}: {len(result.queries.queries):,} requests", flush=True)
-    whole = systems == ",".join(SYSTEMS) and not limit
-    if not whole or (sets and not publish):
+    if sets or limit or systems != ",".join(SYSTEMS):
         print("A part was measured: the page stays as it was. The reports are in", out)
         return
     write_ranks(measured)
-    fresh = collect(measured, current(DEFAULT_ENCODER))
-    write_results(_merged(read_results(), fresh) if sets else fresh)
+    write_results(collect(measured, current(DEFAULT_ENCODER)))
     render(read_results())
 
 
@@ -168,7 +165,7 @@ def collect(measured: Sequence[MeasuredSet], now: Provenance) -> Results:
             fresh += results_of(summarise(nine, baseline=baseline).figures, "macro", baseline)
         # Differences to the second baseline are kept of ``default`` alone.
         found += [one for one in fresh if baseline == BASELINES[0] or one.system == "default"]
-    return Results(measured={"everything": now}, sets=facts_of(measured), results=tuple(found))
+    return Results(measured=now, sets=facts_of(measured), results=tuple(found))
 
 
 def facts_of(measured: Sequence[MeasuredSet]) -> dict[str, SetFacts]:
@@ -204,16 +201,6 @@ def results_of(figures: Sequence[Figure], scope: str, baseline: str) -> list[Res
     ]
 
 
-def _merged(published: Results, fresh: Results) -> Results:
-    """The published results with the sets of a fresh run in the place of those of the same names."""
-    kept = [one for one in published.results if one.set not in fresh.sets]
-    return Results(
-        measured={**published.measured, **dict.fromkeys(fresh.sets, fresh.measured["everything"])},
-        sets={**published.sets, **fresh.sets},
-        results=(*kept, *(one for one in fresh.results if one.set)),
-    )
-
-
 _RESULTS = TypeAdapter(Results)
 
 
@@ -228,7 +215,7 @@ def read_results(path: Path = RESULTS) -> Results:
 def write_results(results: Results, path: Path = RESULTS) -> None:
     """Write the JSON, a line for each figure, so that a difference is readable."""
     head = {
-        "measured": {name: asdict(one) for name, one in results.measured.items()},
+        "measured": asdict(results.measured),
         "sets": {name: asdict(one) for name, one in results.sets.items()},
         "cost": {name: asdict(one) for name, one in results.cost.items()},
     }
@@ -250,9 +237,7 @@ def _found(results: Results) -> Found:
 
 
 def _told(results: Results) -> str:
-    usual = results.measured["everything"]
-    apart = [f"{name}: {one}" for name, one in results.measured.items() if name != "everything"]
-    return "; ".join([f"Measured with {usual}", *apart]) + ". Command: `make bench-quality`."
+    return f"Measured with {results.measured}. Command: `make bench-quality`."
 
 
 def _mean_table(results: Results) -> Iterator[str]:

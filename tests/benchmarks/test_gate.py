@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.gate import BY_NEEDS, REFERENCE, KnownLoss, judge, judge_needs, run_gate, sign_flip_p, without_rule
+from benchmarks.gate import BY_NEEDS, REFERENCE, KnownLoss, judge, judge_needs, run_gate, without_rule
 from benchmarks.sets import BenchSet, bench_sets
 from eval.measured_set import MeasuredSet
 from eval.regression_gate import (
@@ -113,12 +113,6 @@ def test_sets_that_a_rule_was_found_on_are_left_out() -> None:
     names = ["apibank", "bfcl", "toollinkos-given", "enterprise", "enterprise-generated", "ultratool"]
     assert without_rule(names) == ["bfcl", "ultratool"]
     assert without_rule(["bfcl", "enterprise", "enterprise-test"]) == ["bfcl"]
-
-
-def test_the_sign_flip_test_by_hand() -> None:
-    assert sign_flip_p([1.0, 1.0, 1.0]) == 2 / 8
-    assert sign_flip_p([1.0, 2.0, -3.0]) == 1
-    assert sign_flip_p([3.0, -1.0]) == 1  # both of 3 - 1 and 3 + 1 are as far from 0
 
 
 def test_a_fall_is_a_net_loss_beyond_the_paired_interval_of_a_set_or_of_the_mean() -> None:

@@ -21,10 +21,10 @@ import typer
 
 from benchmarks.command import ROOT, current, run_command
 from benchmarks.sets import BENCH, BenchSet, bench_sets, catalog_address, sampled
-from eval.measured_set import MeasuredSet, Run, read_header, read_run, run_files, write_header, write_measured
+from eval.measured_set import MeasuredSet, Run, read_run, run_files, write_header, write_measured
 from eval.queries import QuerySet, missing_gold, read_queries
 from eval.summary import Summary, summarise
-from ontology.errors import DocumentError, StorageError
+from ontology.errors import StorageError
 from ontology.files import config_hash, write_file, write_rows
 from ontology.tool import Tool
 
@@ -191,7 +191,7 @@ def _environment(peer: Peer, folder: Path) -> Path:
 
 
 def measure_peer(peer: Peer, python: Path, prepared: Prepared, snapshot_id: str, limit_s: float) -> Run:
-    """Measure a peer in a fresh process; a run of the same peer, catalogue and requests that has ended is not repeated.
+    """Measure a peer in a fresh process.
 
     A peer that crashes or takes too long is a result: the run has the ``failure`` and the answers until then.
     """
@@ -206,8 +206,6 @@ def measure_peer(peer: Peer, python: Path, prepared: Prepared, snapshot_id: str,
         answers={},
         failure=_UNFINISHED,
     )
-    if _has_ended(header, fresh):
-        return read_run(prepared.folder, peer.name)
     rows.unlink(missing_ok=True)
     write_header(header, fresh)
     job = {
@@ -224,16 +222,6 @@ def measure_peer(peer: Peer, python: Path, prepared: Prepared, snapshot_id: str,
         write_header(header, replace(fresh, failure=failure))
         print(f"{prepared.queries.name}: {peer.name} failed: {failure}", file=sys.stderr)
     return read_run(prepared.folder, peer.name)
-
-
-def _has_ended(header: Path, fresh: Run) -> bool:
-    """Whether a run of the same has finished or failed before."""
-    try:
-        old = read_header(header)
-    except DocumentError:
-        return False
-    fields = ("system", "config_hash", "snapshot_id", "queries_sha256", "k")
-    return old.failure != _UNFINISHED and all(getattr(old, each) == getattr(fresh, each) for each in fields)
 
 
 def _run(python: Path, job: Mapping[str, Any], file: Path, limit_s: float) -> str:

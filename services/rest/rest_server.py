@@ -135,8 +135,7 @@ def rest_app(
         async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
             peer, request, body = address_network((scope.get("client") or ("",))[0]), Request(scope, receive), b""
             with contextlib.ExitStack() as stack:
-                open_calls.begin(peer)
-                stack.callback(open_calls.end, peer)
+                stack.callback(open_calls.begin(peer))
                 if self._most:
                     held = await held_bytes.reserve(peer)
                     stack.callback(held.resize, 0)

@@ -341,7 +341,7 @@ def ask(
     from planners.graphseek.operators.operator import known_operators
     from planners.stores.ladybug import check_ladybug
     from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error, replay_answer
-    from services.jobs.cached_store import shipped_store
+    from services.jobs.tool_graph_file import shipped_store
 
     if replay and journal is None:
         raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")

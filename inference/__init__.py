@@ -5,7 +5,7 @@ cache and the structured LLM call. Importing this package imports no model libra
 those are imported by their own names, such as :mod:`inference.openai_client`.
 """
 
-from inference.chat import Budget, ChatModel, Completion, Message, Sample, ScriptedChat, Spend
+from inference.chat import Budget, ChatModel, Completion, Message, Sample, Spend
 from inference.encoder import Encoder, Floats1d, Floats2d, HashingEncoder, Reranker
 from inference.minilm import MiniLmEncoder
 from inference.registry import (
@@ -39,7 +39,6 @@ __all__ = [
     "Reranker",
     "RetryPolicy",
     "Sample",
-    "ScriptedChat",
     "Spend",
     "allowed_by_environment",
     "concurrent_map",

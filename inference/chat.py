@@ -1,13 +1,13 @@
-"""The interface of chat models, budgets of tokens and money, a model that is observed, and a scripted one."""
+"""The interface of chat models, budgets of tokens and money, and a model that is observed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from ontology.errors import BudgetExceededError, EgotoolsError, InvalidArgumentError, ModelError
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +169,6 @@ class ChatModel(Protocol):
         """
 
 
-Script = Callable[[Sequence[Message]], str]
 Around: TypeAlias = Callable[[str, Mapping[str, Any], Callable[[], Completion]], Completion]
 """Makes a call of a model, or knows its answer: of the name of the step, what is asked as JSON values, and what asks it."""
 _FREE = Budget()
@@ -217,50 +216,3 @@ class ObservedModel:
             )
 
         return self._around(schema_name, asked, ask)
-
-
-class ScriptedChat:
-    """Answers with a function of the messages, or with the items of a list in the order of the calls.
-
-    A function gives the same answers with any number of threads. A list is for callers that call in order. An error in
-    the list, or one that the function raises, is raised to the caller. One word counts as one token.
-
-    :param script: the function or the list.
-    :ivar samples: the sample of each call so far.
-    """
-
-    def __init__(self, script: Script | Sequence[str | EgotoolsError]) -> None:
-        self._script: Script | Iterator[str | EgotoolsError] = script if callable(script) else iter(script)
-        self._lock = Lock()
-        self._calls: list[tuple[Message, ...]] = []
-        self.samples: list[Sample] = []
-
-    name = "scripted.v1"
-
-    @property
-    def calls(self) -> Sequence[tuple[Message, ...]]:
-        """The messages of each call so far."""
-        with self._lock:
-            return tuple(self._calls)
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        schema_name: str = "answer",
-        max_tokens: int | None = None,
-        sample: Sample = GREEDY,
-    ) -> Completion:
-        """Answer from the script; see :class:`inference.chat.ChatModel`."""
-        with self._lock:
-            self._calls.append(tuple(messages))
-            self.samples.append(sample)
-            said = self._script(messages) if callable(self._script) else next(self._script, None)
-        if said is None:
-            remedy = "Add one for each call"
-            raise ModelError("the script has no further answer", subject=self.name, remedy=remedy)
-        if isinstance(said, EgotoolsError):
-            raise said
-        prompt_tokens = sum(len(message.content.split()) for message in messages)
-        return Completion(text=said, prompt_tokens=prompt_tokens, completion_tokens=len(said.split()))

@@ -32,8 +32,7 @@ from planners.graphseek.rules_turns import RulesTurns
 from planners.graphseek.turn import TurnMaker
 from planners.stores import open_readable
 from planners.stores.graph_schema import ReadableGraph
-from services.jobs.cached_store import shipped_store
-from services.jobs.tool_graph_file import tool_graph_file
+from services.jobs.tool_graph_file import shipped_store, tool_graph_file
 
 _MOST_ROWS = 1_000_000
 _EV_CATALOG = ROOT / "benchmarks" / "ev_graph" / "ev_catalog.yaml"

@@ -24,7 +24,7 @@ from examples.company.business_rules import COMPUTED, SPECIAL
 from examples.company.calls import CompanyCall, answer_by_form
 from examples.company.records import CompanyRecords, Kinds
 from ontology.errors import InvalidArgumentError
-from ontology.files import disk_errors, replacing
+from ontology.files import write_file
 
 MAX_BODY = 1 << 20
 """The most bytes of a request's body."""
@@ -248,9 +248,7 @@ def serve_company(
     with _listening(company, host, port) as server:
         if ready_file is not None:
             content = {"url": server.url, "pid": os.getpid(), "systems": server.systems}
-            with disk_errors(ready_file, remedy="Choose a folder that exists and can be written"):
-                with replacing(ready_file) as temporary:
-                    temporary.write_text(json.dumps(content) + "\n", encoding="utf-8")
+            write_file(ready_file, json.dumps(content) + "\n")
         ready(server.url)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: sys.exit(0))

@@ -371,6 +371,7 @@ class ToolAccess:
     allowed_networks: Sequence[Network] = ()  # that a document's server may be in although they are not public
     policy: CallPolicy = field(default_factory=CallPolicy)
     timeout_s: float = 30.0
+    max_bytes: int = MAX_BYTES  # of an answer that are taken
 
     def server_of(self, tool: Tool) -> str:
         """The base URL that was given for a tool, or empty."""
@@ -389,17 +390,16 @@ class ToolAccess:
         :param own: given what calls by protocols, returns what calls some tools in its place: those of this process.
         :param retries: of safe calls.
         """
+        limits_of_one: Any = {"timeout_s": self.timeout_s, "max_bytes": self.max_bytes}
         http = HttpInvoker(
             servers=self.servers,
             credentials=self.credentials,
             allowed_networks=self.allowed_networks,
-            timeout_s=self.timeout_s,
+            **limits_of_one,
         )
-        async with McpInvoker(self.sessions, timeout_s=self.timeout_s) as mcp:
-            protocols: dict[str, ToolInvoker] = {"http": http, "odata": http}
+        async with McpInvoker(self.sessions, **limits_of_one) as mcp:
+            protocols: dict[str, ToolInvoker] = {"http": http, "odata": http, "mcp": mcp}
             if self.modules:
-                protocols["python"] = PythonInvoker(self.modules, timeout_s=self.timeout_s)
-            if self.sessions:
-                protocols["mcp"] = mcp
+                protocols["python"] = PythonInvoker(self.modules, **limits_of_one)
             send = own(ProtocolInvoker(protocols))
             yield CallPipeline(send, ask, self.policy, look_up=mcp.look_up, limits=limits, retries=retries)

@@ -86,7 +86,9 @@ def rollback_target(store: Path) -> str:
             return at
     untold = f"the history does not tell what was published before {current}"
     problem = "no earlier snapshot was published here" if not at else untold
-    remedy = f"Name a snapshot, or build one; {_list_command(store)} lists them"
+    remedy = (
+        f"Name one that {_list_command(store)} lists" if there else "There is no other one to name: nothing was changed"
+    )
     raise NotFoundError(problem, subject=str(store), remedy=remedy)
 
 

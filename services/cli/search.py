@@ -242,7 +242,7 @@ def call(
     from egotools.calling.mcp_invoker import ChangedToolError
 
     given = {**_read_arguments(arguments), **_read_files(files or [])}
-    access = calling.access(yes=yes)
+    access = replace(calling.access(yes=yes), max_bytes=max_bytes)
     if server:
         with Client(server) as client:
             found_tool = client.get_tool(tool)
@@ -273,7 +273,7 @@ def call(
             if as_json:
                 print_json({"request": request})
             return
-        answer = asyncio.run(_called(found_tool, given, access, max_bytes, text if as_json else ""))
+        answer = asyncio.run(_called(found_tool, given, access, text if as_json else ""))
     except ChangedToolError as error:
         tell(plain(fence_answer(error.live, tool_id=found_tool.id, max_bytes=_SCHEMA_BYTES).text))
         raise _call_error(error) from error
@@ -334,12 +334,11 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
-async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max_bytes: int, text: str) -> ToolAnswer:
-    """Call a tool as the gateways do, but for retries: policy and consent first, an MCP tool as its server has it now. ``text``: not shown yet."""
+async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, text: str) -> ToolAnswer:
+    """Call a tool as the gateways do, without retries, and also of AWS: policy and consent first. ``text``: not shown yet."""
     from egotools.calling.aws_invoker import AwsInvoker
-    from egotools.calling.http_invoker import HttpInvoker
-    from egotools.calling.mcp_invoker import McpInvoker
-    from planners.calls.tool_access import CallPipeline, ProtocolInvoker, PythonInvoker
+    from inference.retry import RetryPolicy
+    from planners.calls.tool_access import CallLimits
 
     async def ask(asked: Tool, given: Mapping[str, Any]) -> bool:
         if asked.effect != tool.effect:
@@ -354,15 +353,13 @@ async def _called(tool: Tool, arguments: dict[str, Any], access: ToolAccess, max
             raise InvalidArgumentError("the call was not confirmed; nothing was sent", subject="call")
         return True
 
-    limits: dict[str, Any] = {"timeout_s": access.timeout_s, "max_bytes": max_bytes}
-    networks = access.allowed_networks
-    http = HttpInvoker(servers=access.servers, credentials=access.credentials, allowed_networks=networks, **limits)
-    aws = AwsInvoker(endpoint_url=access.server_of(tool), **limits)
-    async with McpInvoker(access.sessions, **limits) as mcp:
-        protocols: dict[str, ToolInvoker] = {"http": http, "odata": http, "mcp": mcp, "aws": aws}
-        if access.modules:
-            protocols["python"] = PythonInvoker(access.modules, **limits)
-        pipeline = CallPipeline(ProtocolInvoker(protocols), ask, access.policy, look_up=mcp.look_up)
+    def own(called: ToolInvoker) -> ToolInvoker:
+        if tool.call.protocol != "aws":
+            return called
+        limits: Any = {"timeout_s": access.timeout_s, "max_bytes": access.max_bytes}
+        return AwsInvoker(endpoint_url=access.server_of(tool), **limits)
+
+    async with access.calling(ask, CallLimits(), own, RetryPolicy(max_retries=0)) as pipeline:
         return await pipeline.invoke(tool, arguments)
 
 

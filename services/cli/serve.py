@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from ontology.errors import InvalidArgumentError, MissingExtraError
-from ontology.files import disk_errors, replacing
+from ontology.files import write_file
 from services.cli.admin import CaFile, Tenant, TokenFile, read_tls, read_token
 from services.cli.console import plain, say, tell
 from services.cli.options import NO_CALL_OPTIONS, CallOptions, On, ReadyFile, Server, Store
@@ -165,9 +165,7 @@ def rest(
             def ready() -> None:
                 say(plain(f"REST is at {url}, its document at {url}/openapi.json"))
                 if ready_file is not None:
-                    text = json.dumps({"url": url, "pid": os.getpid()}) + "\n"
-                    with disk_errors(ready_file, remedy="Choose a folder that exists"), replacing(ready_file) as file:
-                        file.write_text(text, encoding="utf-8")
+                    write_file(ready_file, json.dumps({"url": url, "pid": os.getpid()}) + "\n")
 
             await until_signal(ready)
 

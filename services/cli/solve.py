@@ -339,8 +339,9 @@ def ask(
     With --llm-url and --llm-model a model plans the steps; without, rules do, for questions that they can read.
     """
     from planners.graphseek.operators.operator import known_operators
+    from planners.stores.ladybug import check_ladybug
     from services.jobs.ask_parts import AskPlan, ask_graph, outcome_error, replay_answer
-    from services.jobs.cached_store import shipped_store
+    from services.jobs.tool_graph_file import shipped_store
 
     if replay and journal is None:
         raise InvalidArgumentError("it needs --journal", subject="--replay", remedy="Name the journal of the run")
@@ -375,6 +376,8 @@ def ask(
             settings=settings,
             chat=open_chat(endpoint, needed_by="a run by a model") if endpoint.model else None,
         )
+        if plan.graph.startswith("store:"):
+            check_ladybug("questions of a tool graph")  # before a store is built or read
         if not graph and store is None:
             tell("[dim]The tool graph of the shipped company is asked.[/]")
             plan = replace(plan, graph=f"store:{shipped_store()}")

@@ -20,7 +20,7 @@ from typing import Any
 
 from inference.retry import RetryPolicy
 from ontology.errors import InvalidArgumentError, NotReadyError
-from ontology.files import disk_errors, replacing
+from ontology.files import write_file
 from services.cluster.ray_cluster import RECONNECT, connected
 from services.server.settings import ENV_PREFIX, CatalogEntry, ServerSettings
 
@@ -211,6 +211,4 @@ class _Fleet:
         _LOG.info("serving at %s", ready["address"])
         path = self._settings.ready_file
         if path is not None:
-            remedy = "Choose a folder that exists and can be written"
-            with disk_errors(path, remedy=remedy), replacing(path) as temporary:
-                temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")
+            write_file(path, json.dumps(ready) + "\n")

@@ -31,8 +31,7 @@ from planners.journal.run_journal import open_run_journal, read_run_journal
 from planners.stores import READABLE_ADDRESSES, open_readable
 from planners.stores.graph_schema import ReadableGraph
 from planners.stores.ladybug import open_ladybug_reader
-from services.jobs.cached_store import cache_folder
-from services.jobs.tool_graph_file import tool_graph_file
+from services.jobs.tool_graph_file import cache_folder, tool_graph_file
 
 _ADDRESSES = ("store:PATH", *READABLE_ADDRESSES)
 _MOST_CHARS = 2_000  # of a text in a cell

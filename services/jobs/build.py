@@ -67,7 +67,7 @@ from retrieval.snapshot.publish_version import publish_version
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.signing import signing_key_file
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from services.jobs.plans import BuildPlan, answer_cache, open_chat, phrase_writer
+from services.jobs.plans import BuildPlan, open_chat, phrase_writer
 
 _LOG = logging.getLogger(__name__)
 _CACHE = "cache.sqlite"
@@ -108,7 +108,7 @@ def build(
         from ingest.extract.llm_extractor import LlmExtractor
 
         chat = open_chat(plan.endpoint, needed_by="the extractor llm")
-        extractor = LlmExtractor(chat, ontology, cache=answer_cache(plan.store / _CACHE) if plan.cached else None)
+        extractor = LlmExtractor(chat, ontology, cache=ResultCache(plan.store / _CACHE) if plan.cached else None)
     elif extractor is None:
         problem = f"there is no extractor {plan.extractor!r}"
         raise InvalidArgumentError(problem, subject="--extractor", remedy="Use rules or llm")

@@ -78,8 +78,8 @@ def roll_back_weights(plan: TuningPlan) -> Improvement:
     replaces = published_id(_target_store(plan))
     snapshot = open_snapshot(plan.snapshot)
     if snapshot.manifest.ranking is None:
-        remedy = "Go back to an earlier snapshot with: egotools admin rollback --store STORE"
-        problem = "the snapshot has the shipped weights"
+        remedy = "Nothing needs to be done; egotools admin rollback --store STORE goes back to an earlier snapshot"
+        problem = "the published snapshot has the shipped weights already, and nothing was changed"
         raise NotFoundError(problem, subject=snapshot.id, remedy=remedy)
     return _reweighted(snapshot, None, plan, replaces)
 

@@ -5,7 +5,6 @@ Importing this module imports no numeric library, so that the command can first 
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +17,6 @@ from ontology.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from inference.chat import Budget, ChatModel
-    from inference.result_cache import ResultCache
     from inference.retry import RetryPolicy
 
 DEFAULT_STORE = Path("store")
@@ -136,15 +134,6 @@ def phrase_writer(address: str, endpoint: ChatEndpoint) -> ChatModel | None:
         return None
     model, base_url = chat_address(address, "--phrases")
     return open_chat(replace(endpoint, model=model, base_url=base_url), needed_by="--phrases")
-
-
-def answer_cache(file: Path) -> ResultCache:
-    """Return the cache of a model's answers in a file."""
-    from inference.result_cache import ResultCache
-
-    with contextlib.suppress(OSError):  # the cache works without a disk, and the build reports the error
-        file.parent.mkdir(parents=True, exist_ok=True)
-    return ResultCache(file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

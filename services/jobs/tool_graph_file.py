@@ -1,4 +1,5 @@
-"""The tool graph of a snapshot for other programs: a JSON file, and the Ladybug file that questions are asked of.
+"""The tool graph of a snapshot for other programs: a JSON file, and the Ladybug file that questions are asked of; and the store of the
+shipped company, built once for each state of its documents, whose graph is asked where none is named.
 
 In the Ladybug file each type of nodes has a table, and so has each predicate. Tools have their effect where it is known, and columns that
 say where a node or an edge comes from, or that no edge of a type fills, are left out, so that its schema is short.
@@ -6,21 +7,27 @@ say where a node or an edge comes from, or that no edge of a type fills, are lef
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import os
+import shutil
+import tempfile
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import astuple
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from examples.company.shipped_documents import SHIPPED_CATALOG
 from ingest.neo4j import relation
-from ontology.files import write_file
+from ontology.files import disk_errors, write_file
 from ontology.tool_effects import known_effect_of
 from planners.stores.ladybug import ColumnType, NodeTable, RelationshipTable, load_once
 from retrieval.snapshot.graph_views import snapshot_graph
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from services.jobs.cached_store import cache_folder
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -93,3 +100,32 @@ def _tables(snapshot: Snapshot) -> tuple[list[NodeTable], list[RelationshipTable
                 RelationshipTable(type=name, source_type=source, target_type=target, columns=typed, rows=cells_of)
             )
     return nodes, edges
+
+
+def cache_folder(name: str) -> Path:
+    """Return a folder of the user's cache, ``$XDG_CACHE_HOME/egotools/NAME``: what is in it can be made anew."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "egotools" / name
+
+
+def shipped_store(folder: Path | None = None) -> Path:
+    """Return a store with the tools of the shipped company, in a folder or the user's cache; where that has none of these documents, it is
+    built, which takes some seconds. StorageError when it cannot be written."""
+    texts = [f"{path.name}\n{path.read_text(encoding='utf-8')}" for path in sorted(SHIPPED_CATALOG.glob("*.*"))]
+    documents, folder = "\n".join(texts), folder or cache_folder("company")
+    key = hashlib.sha256(f"{version('egotools')}\n{documents}".encode()).hexdigest()[:16]
+    store = folder / key
+    if (store / "CURRENT").exists():
+        return store
+    from inference import DEFAULT_ENCODER, load_encoder
+    from services.jobs.build import build_snapshot
+
+    with disk_errors(store):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
+    try:
+        build_snapshot([str(SHIPPED_CATALOG)], building / key, encoder=load_encoder(DEFAULT_ENCODER, workers=1))
+        with contextlib.suppress(OSError):  # another process was faster
+            (building / key).rename(store)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return store

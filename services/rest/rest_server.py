@@ -9,7 +9,6 @@ import json
 import logging
 import math
 import re
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -40,7 +39,7 @@ from services.http.http_server import http_status, is_own_host, serve_http
 from services.jobs.plans import HttpPlace
 from services.server.access.tls import client_credentials, is_loopback, web_tls
 from services.server.admission import BATCH_METHODS, MOST_SINGLE_BYTES, ByteBudget, PeerCalls
-from services.server.calls import address_network, error_message, fields
+from services.server.calls import address_network, error_message, fields, report_incident
 from services.server.messages import MAX_FIELDS
 from services.server.settings import ServerSettings
 
@@ -135,8 +134,7 @@ def rest_app(
         async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
             peer, request, body = address_network((scope.get("client") or ("",))[0]), Request(scope, receive), b""
             with contextlib.ExitStack() as stack:
-                open_calls.begin(peer)
-                stack.callback(open_calls.end, peer)
+                stack.callback(open_calls.begin(peer))
                 if self._most:
                     held = await held_bytes.reserve(peer)
                     stack.callback(held.resize, 0)
@@ -326,20 +324,16 @@ def _response(error: Exception) -> Response:
             said |= {"detail": "The tool service does not answer.", "remedy": "Try again."}
         pushback = str(dict(error.trailing_metadata() or ()).get(_PUSHBACK_KEY, ""))
         wait_ms = float(pushback) if pushback.isascii() and pushback.isdecimal() else 0.0
-    elif isinstance(error, EgotoolsError):
-        sent = error_message(error)
-        status = http_status(error.grpc_code, sent.reason)
-        said = {"detail": sent.message, "reason": sent.reason, "subject": sent.subject, "remedy": sent.remedy}
-        wait_ms = error.retry_after_s * 1e3 if isinstance(error, OverloadedError) else 0.0
     elif isinstance(error, HTTPException):
         status, headers = error.status_code, dict(error.headers or {})
         phrase = HTTPStatus(status).phrase
         said = {"detail": f"{phrase}." if error.detail == phrase else error.detail, "reason": HTTPStatus(status).name}
     else:
-        status, incident = 500, uuid.uuid4().hex[:12]
-        _LOG.error("incident", exc_info=error, extra=fields(incident_id=incident))
-        said = {"detail": f"The gateway failed; it logged this as incident {incident}.", "reason": "INTERNAL"}
-        said |= {"remedy": "Report the incident id to the operator.", "instance": f"/incidents/{incident}"}
+        sent = error_message(error) if isinstance(error, EgotoolsError) else report_incident("REST")
+        status = http_status(getattr(error, "grpc_code", "INTERNAL"), sent.reason)
+        said = {"detail": sent.message, "reason": sent.reason, "subject": sent.subject, "remedy": sent.remedy}
+        said |= {"instance": f"/incidents/{sent.incident_id}" if sent.incident_id else ""}
+        wait_ms = error.retry_after_s * 1e3 if isinstance(error, OverloadedError) else 0.0
     if status in (429, 503):
         headers["retry-after"] = str(max(1, math.ceil(wait_ms / 1e3)))
     problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, **said}

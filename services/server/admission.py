@@ -11,11 +11,13 @@ import asyncio
 import sys
 import threading
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 from ontology.errors import DeadlineError, InvalidArgumentError, NotReadyError, OverloadedError, TooLargeError
 from services.server.calls import CallRecord
@@ -53,16 +55,13 @@ class _Shares:
 class PeerCalls(_Shares):
     """Counts open calls."""
 
-    def begin(self, peer: str) -> None:
-        """Count one more call of a peer."""
+    def begin(self, peer: str) -> Callable[[], None]:
+        """Count one more call of a peer; call what is returned when it ends."""
         if not self.fits(peer, 1):
             problem = f"this peer has {self._of[peer]:,} open calls, and all peers have {self.held:,}"
             raise OverloadedError(problem, remedy="End some of them, or use another replica")
         self.change(peer, 1)
-
-    def end(self, peer: str) -> None:
-        """Count one call less."""
-        self.change(peer, -1)
+        return partial(self.change, peer, -1)
 
 
 class ByteBudget(_Shares):
@@ -71,40 +70,29 @@ class ByteBudget(_Shares):
     def __init__(self, total: int, *, message: int) -> None:
         super().__init__(each=max(total // 4, message), together=max(total, 2 * message))
         self._message = message
-        self._waiting: defaultdict[str, deque[asyncio.Future[None]]] = defaultdict(deque)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # a peer's calls wait in its own
+        self._freed = asyncio.Event()
 
     async def reserve(self, peer: str) -> HeldBytes:
         """Reserve the bytes of one message, and wait up to a second for them."""
-        if self.fits(peer, self._message) and peer not in self._waiting:
-            self.change(peer, self._message)
-            return HeldBytes(self, peer, self._message)
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[peer].append(turn)
+        turn = self._turns.setdefault(peer, asyncio.Lock())
         try:
-            async with asyncio.timeout(_BYTES_WAIT_S):
-                await turn
-        except BaseException as error:
-            if turn.done() and not turn.cancelled():  # granted in the same moment
-                self.change(peer, -self._message)
-            if not isinstance(error, TimeoutError):
-                raise
+            async with asyncio.timeout(_BYTES_WAIT_S), turn:
+                while not self.fits(peer, self._message):
+                    await self._freed.wait()
+                self.change(peer, self._message)
+        except TimeoutError:
             problem = "requests and unread answers of this peer, or of all, take all the memory they may"
             remedy = "Read the answers, send fewer calls at once, or use another replica"
             raise OverloadedError(problem, subject="max_inflight_bytes", remedy=remedy) from None
         return HeldBytes(self, peer, self._message)
 
     def change(self, peer: str, size: int) -> None:
-        """Count ``size`` more bytes of a peer, or fewer, and let those in who wait for them."""
+        """Count ``size`` more bytes of a peer, or fewer, and wake those who wait for them."""
         super().change(peer, size)
-        for other in list(self._waiting) if size < 0 else ():
-            turns = self._waiting[other]
-            while turns and (turns[0].done() or self.fits(other, self._message)):
-                turn = turns.popleft()
-                if not turn.done():
-                    turn.set_result(None)
-                    self.change(other, self._message)
-            if not turns:
-                del self._waiting[other]
+        if size < 0:
+            self._freed.set()
+            self._freed.clear()
 
 
 @dataclass(slots=True)
@@ -132,11 +120,6 @@ class Admission:
         self.calls = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
         self._wait_s = settings.default_deadline_s if wait_s is None else wait_s
         self._most, self._most_single = settings.max_message_bytes, min(most_single, settings.max_message_bytes)
-
-    def begin(self, peer: str, context: Any) -> None:
-        """Count a call until its answer is sent."""
-        self.calls.begin(peer)
-        context.add_done_callback(lambda _: self.calls.end(peer))
 
     async def read(self, method: str, peer: str, context: Any) -> tuple[bytes, HeldBytes]:
         """Read the message of a call when there is room for it; return it with the bytes that are held until the answer is sent."""
@@ -175,11 +158,13 @@ def flow_of(call: CallRecord, tenant: str) -> Flow:
 class Turn:
     """One piece of work on a worker."""
 
+    work: Callable[[Turn], Any]
     flow: Flow
     cost: int  # in units of 50 ms, from 1
     begun: bool  # whether earlier pieces of its call ran already; such a turn neither fills the queue nor gives way
     deadline: float  # time of ``time.monotonic()``, in seconds, after which no further stage starts
-    ready: asyncio.Future[None]
+    running: asyncio.Future[asyncio.Future[Any]]  # done when it has a worker, or is refused
+    arrived: float = field(default_factory=time.monotonic)
     queued_ms: float = 0.0  # milliseconds that it waited for its worker
     abandoned: threading.Event = field(default_factory=threading.Event)  # set when no caller waits for the result
 
@@ -215,60 +200,34 @@ class Limiter:
     async def run(
         self, work: Callable[[Turn], _T], *, deadline: float, flow: Flow, cost: int = 1, begun: bool = False
     ) -> _T:
-        """Run ``work`` on a worker and return its result; the parameters are those of :class:`Turn`."""
-        loop, arrived = asyncio.get_running_loop(), time.monotonic()
-        turn = Turn(flow, cost, begun, deadline, loop.create_future())
-        await self._granted(turn, deadline - arrived)
-        started = time.monotonic()
-        turn.queued_ms = (started - arrived) * 1e3
-
-        def ended(future: asyncio.Future[_T]) -> None:
-            self._free(turn)
-            if not future.cancelled():
-                future.exception()  # retrieved, so that asyncio does not log the error of abandoned work
-
-        try:
-            future = loop.run_in_executor(self._pool, work, turn)
-        except RuntimeError:  # the pool takes no more work
-            self._free(turn)
-            raise NotReadyError("the server is stopping", remedy="Use another replica") from None
-        future.add_done_callback(ended)
-        try:
-            if not (await asyncio.wait({future}, timeout=max(0.0, deadline - started)))[0]:
+        """Run ``work`` on a worker and return its result; the parameters are those of :class:`Turn`. A later piece of
+        a call comes before what its flow has not begun; of a full queue the newest turn of the flow with most gives way."""
+        turn = Turn(work, flow, cost, begun, deadline, asyncio.get_running_loop().create_future())
+        turns = self._waiting.setdefault(flow, deque())
+        (turns.appendleft if begun else turns.append)(turn)
+        self._start()
+        while not begun and not turn.running.done() and self.queued - cost >= self.queue:
+            refused = next(each for each in reversed(self._waiting[self._largest()]) if not each.begun)
+            self._remove(refused)
+            refused.running.set_exception(self._overloaded())
+        try:  # to wait cancels no future: a turn that waits is not done, and one that runs has its worker until it ends
+            await asyncio.wait({turn.running}, timeout=max(0.0, deadline - turn.arrived))
+            if not turn.running.done():
+                raise DeadlineError("the deadline passed while the request waited for a worker", subject="queue")
+            future = turn.running.result()
+            await asyncio.wait({future}, timeout=max(0.0, deadline - time.monotonic()))
+            if not future.done():
                 raise DeadlineError("the deadline passed while the request ran; later stages are not run")
-        except (asyncio.CancelledError, DeadlineError):
+            return future.result()  # type: ignore[no-any-return]
+        finally:
+            self._remove(turn)
             turn.abandoned.set()
-            raise
-        return future.result()
 
     def close(self) -> None:
         """Mark the running work as abandoned and accept no more. Does not wait."""
         for turn in self._working:
             turn.abandoned.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-    async def _granted(self, turn: Turn, wait_s: float) -> None:
-        """Wait for a worker. A later piece of a call comes before what its flow has not begun; of a full queue the
-        newest turn of the flow with most gives way."""
-        turns = self._waiting.setdefault(turn.flow, deque())
-        (turns.appendleft if turn.begun else turns.append)(turn)
-        self._start()
-        while not turn.begun and not turn.ready.done() and self.queued - turn.cost >= self.queue:
-            refused = next(each for each in reversed(self._waiting[self._largest()]) if not each.begun)
-            self._remove(refused)
-            if not refused.ready.done():
-                refused.ready.set_exception(self._overloaded())
-        try:
-            async with asyncio.timeout(wait_s):
-                await turn.ready
-        except BaseException as error:
-            self._remove(turn)
-            if turn in self._working:  # a worker became free for it in the same moment
-                self._free(turn)
-            if isinstance(error, TimeoutError):
-                problem = "the deadline passed while the request waited for a worker"
-                raise DeadlineError(problem, subject="queue") from None
-            raise
 
     def _cost(self, flow: Flow) -> int:
         """What the turns of a flow add to the queue."""
@@ -300,10 +259,18 @@ class Limiter:
                 return
             self._waiting[turn.flow] = self._waiting.pop(turn.flow)  # to the end
             self._remove(turn)
-            if not turn.ready.done():
-                self._working.add(turn)
-                turn.ready.set_result(None)
+            turn.queued_ms = (time.monotonic() - turn.arrived) * 1e3
+            try:
+                future = asyncio.get_running_loop().run_in_executor(self._pool, turn.work, turn)
+            except RuntimeError:  # the pool takes no more work
+                turn.running.set_exception(NotReadyError("the server is stopping", remedy="Use another replica"))
+                continue
+            self._working.add(turn)
+            future.add_done_callback(partial(self._ended, turn))
+            turn.running.set_result(future)
 
-    def _free(self, turn: Turn) -> None:
+    def _ended(self, turn: Turn, future: asyncio.Future[Any]) -> None:
         self._working.discard(turn)
         self._start()
+        if not future.cancelled():
+            future.exception()  # retrieved, so that asyncio does not log the error of abandoned work

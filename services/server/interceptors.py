@@ -153,7 +153,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     async def _answered(self, record: CallRecord, handler: Any, context: _Context) -> Message:
         self._check(record)
         who, method = record.caller.name or record.peer, record.method
-        self._admission.begin(who, context)
+        end = self._admission.calls.begin(who)
+        context.add_done_callback(lambda _: end())  # when its answer is sent
         raw, held = await self._admission.read(method, who, context)
         check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
         request = _decoded(handler, raw)
@@ -256,8 +257,8 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
     def _begin_stream(self, peer: str, context: Any) -> None:
         connection = context.peer()  # its address with the port
         if connection in self._connections:
-            self._streams.begin(peer)
-            context.add_done_callback(lambda _: self._streams.end(peer))
+            end = self._streams.begin(peer)
+            context.add_done_callback(lambda _: end())
         else:
             self._connections.add(connection)
             context.add_done_callback(lambda _: self._connections.discard(connection))

@@ -22,7 +22,7 @@ from egotools.v1 import admin_pb2_grpc as admin_grpc
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference.chat import ChatModel
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from ontology.files import disk_errors, replacing
+from ontology.files import write_file
 from retrieval.engine import Engine
 from services.outcomes import OUTCOMES
 from services.server.access.authentication import access_of, warn_of_unknown_filters
@@ -285,9 +285,7 @@ class Server:
             ready["snapshot_id"] = first
             if self.admin_address:
                 ready["admin_address"] = self.admin_address
-            remedy = "Choose a folder that exists and can be written"
-            with disk_errors(path, remedy=remedy), replacing(path) as temporary:
-                temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")
+            write_file(path, json.dumps(ready) + "\n")
         _LOG.info("serving", extra=fields(address=self.address, snapshot_id=first, tenants=len(served)))
 
     def _drained(self) -> None:

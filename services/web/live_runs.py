@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import aclosing, suppress
@@ -21,7 +20,7 @@ from egotools import AsyncClient
 from egotools.client_errors import ClientError, UnavailableError
 from ontology.errors import EgotoolsError, OverloadedError, UnsupportedError
 from planners.journal.step_log import abandoned_calls
-from services.server.calls import fields
+from services.server.calls import fields, report_incident
 
 _LOG = logging.getLogger("egotools.web")
 _MOST_RUNNING, _MOST_EVENTS = 8, 20_000
@@ -57,9 +56,8 @@ def error_json(error: Exception) -> dict[str, Any]:
         return _as_json(error.code, "the tool service does not answer", "", "See whether it still runs, and try again")
     if isinstance(error, ClientError):
         return _as_json(error.code, error.message, error.subject, error.remedy)
-    incident = uuid.uuid4().hex
-    _LOG.error("unexpected error of the page", exc_info=error, extra=fields(incident_id=incident))
-    return _as_json("INTERNAL", "an unexpected error", "", f"Report the incident {incident}")
+    sent = report_incident("the page")
+    return _as_json("INTERNAL", sent.message, "", sent.remedy)
 
 
 def _as_json(code: str, message: str, subject: str, remedy: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from datagen.requests import CLASSES
 from datagen.run import MAX_COSINE, NearDuplicates, RunResult, Steps, make_requests
 from datagen.writing import BlindReader, ModelWriter, TemplateWriter
 from inference import HashingEncoder
-from inference.chat import ChatModel, ScriptedChat
+from inference.chat import ChatModel
 from inference.result_cache import ResultCache
 from ingest.sources import read_catalog
 from ontology.errors import BudgetExceededError
@@ -23,6 +23,7 @@ from tests.conftest import ROOT
 from tests.datagen.author import Author
 from tests.datagen.catalogues import catalogue_of
 from tests.harness.hash_seeds import said_by
+from tests.harness.scripted_chat import ScriptedChat
 
 RECORDED = Path(__file__).with_name("recorded.jsonl")
 EACH = 3

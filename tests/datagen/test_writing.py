@@ -12,12 +12,13 @@ from datagen.models import RecordedChat, prompt_key
 from datagen.requests import PathEdge, RejectedRequest, SyntheticRequest, ToolPath
 from datagen.slots import fault_of_value, find_unsayable, kind_of, sample, slots_of
 from datagen.writing import BlindReader, ModelWriter, TemplateWriter
-from inference.chat import Message, ScriptedChat
+from inference.chat import Message
 from inference.result_cache import ResultCache
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Parameter, Tool
 from tests.datagen.author import Author
 from tests.datagen.catalogues import catalogue_of, tool
+from tests.harness.scripted_chat import ScriptedChat
 
 FIND = tool("find_orders", "customer_name", "orders[].order_id orders[].state", description="Orders of a customer.")
 SHIP = Tool(

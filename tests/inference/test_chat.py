@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from datagen.models import LimitedChat
-from inference import Budget, ChatModel, Message, RetryPolicy, Sample, ScriptedChat, concurrent_map
+from inference import Budget, ChatModel, Message, RetryPolicy, Sample, concurrent_map
 from inference.result_cache import ResultCache
 from inference.retry import parse_retry_after
 from inference.structured_chat import (
@@ -20,6 +20,7 @@ from inference.structured_chat import (
     UnusableAnswerError,
 )
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
+from tests.harness.scripted_chat import ScriptedChat
 
 ASK = [Message("user", "list the suppliers")]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from egotools import AsyncClient, InvalidRequestError, Response
-from inference.chat import Message, ScriptedChat
+from inference.chat import Message
 from ontology.errors import InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
@@ -18,6 +18,7 @@ from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.harness.engines import serving
 from tests.harness.http_server import Arrived, Loopback, Reply
+from tests.harness.scripted_chat import ScriptedChat
 
 TASK = "find an employee by name and give the employee an award"
 NEEDS = ["find employees by name", "give an award to an employee"]

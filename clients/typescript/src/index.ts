@@ -154,6 +154,13 @@ export class Client {
   }
 }
 
+function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason)), { once: true });
+  });
+}
+
 /** The schema of a tool in the format that was asked for, ready for a model's `tools`. */
 export function schemaOf(tool: { schema_json: string }): unknown {
   return tool.schema_json ? JSON.parse(tool.schema_json) : undefined;

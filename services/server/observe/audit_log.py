@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ontology.errors import StorageError
-from ontology.files import disk_errors
+from ontology.files import append, disk_errors
 from ontology.redaction import redact
 from services.server.calls import CallRecord, fields
 
@@ -85,10 +85,7 @@ class AuditLog:
                 fcntl.flock(log, fcntl.LOCK_EX)  # a line that another is writing is not torn
                 size = os.fstat(log).st_size
                 torn = size > 0 and os.pread(log, 1, size - 1) != b"\n"  # a writer ended in the middle of a line
-                line = b"\n" + line if torn else line
-                if os.write(log, line) < len(line):
-                    raise OSError("only a part of a line was written")
-                os.fsync(log)
+                append(log, b"\n" * torn + line, size)
             finally:
                 os.close(log)
         _LOG.info("audit", extra=fields(action=named["action"]))

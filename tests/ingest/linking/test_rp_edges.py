@@ -68,6 +68,15 @@ def test_a_planted_chain_is_found() -> None:
     assert pairs(tools) == set(pairwise(chain))
 
 
+@pytest.mark.parametrize(("longest", "listed"), [(2, True), (4, False)])
+def test_a_common_country_makes_no_tool_the_nearest(longest: int, listed: bool) -> None:
+    code = Parameter(name="country_code", required=True, bounds=(("maxLength", longest),))
+    create, label = tool("create_warehouse", "", "warehouse_id"), tool("create_label", "warehouse_id", "label_id")
+    tools = [replace(each, parameters=(*each.parameters, code)) for each in (create, label)]
+    found = pairs([*tools, tool("list_warehouses", "", "warehouses[].warehouse_id")])
+    assert (("list_warehouses", "create_label") in found) == listed
+
+
 def test_a_cycle_is_kept_and_no_tool_supplies_itself() -> None:
     tools = [
         tool("order_of_shipment", "shipment_id", "order_id"),

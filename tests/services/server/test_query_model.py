@@ -10,7 +10,7 @@ import pytest
 
 from egotools import AsyncClient, Response
 from egotools.search_tool import HOW_TO_WRITE_NEEDS
-from inference.chat import ChatModel, ScriptedChat
+from inference.chat import ChatModel
 from ontology.errors import InvalidArgumentError, ModelError
 from retrieval.engine import open_engine
 from services.server.query_model import open_query_chat
@@ -18,6 +18,7 @@ from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
+from tests.harness.scripted_chat import ScriptedChat
 from tests.harness.stores import BuiltStore
 
 QUERY = "what does Acme charge us"

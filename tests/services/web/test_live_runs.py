@@ -11,7 +11,7 @@ from tests.services.web.demo_plan import EVENTS, DemoPlan
 
 @pytest.mark.parametrize(
     ("request_", "last", "problem"),
-    [("folders", "Answered", ""), ("fail", "Failed", "no graph for"), ("broken", "Failed", "an unexpected error")],
+    [("folders", "Answered", ""), ("fail", "Failed", "no graph for"), ("broken", "Failed", "logged this as incident")],
 )
 async def test_the_last_event_is_the_answer_or_says_why_there_is_none(request_: str, last: str, problem: str) -> None:
     events = [event async for event in LiveRuns().events(DemoPlan(), PlanRequest(request=request_))]

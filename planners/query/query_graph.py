@@ -7,6 +7,7 @@ steps, counts, groups, orders) is left out of the JSON where it is not used. Whe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -167,15 +168,23 @@ class ParsedRequest:
     left_out: tuple[str, ...] = ()  # of these, what names or narrows something and is not in the graph
 
 
+# Texts, and those of them in quotation marks → for each that is a name in the data: the types it is of, and the name as
+# written there
+FindNames: TypeAlias = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[tuple[str, str]]]]
+
+
 class Parser(Protocol):
     """Turns words into graphs. May be used by several threads at once."""
 
     name: str
 
-    def parse(self, request: str, domain: Domain, today: date, *, best_effort: bool = False) -> ParsedRequest:
+    def parse(
+        self, request: str, domain: Domain, today: date, *, best_effort: bool = False, names: FindNames | None = None
+    ) -> ParsedRequest:
         """Return the graph of a request; it has no faults under the domain, and each of its dates can be read.
 
         :param best_effort: whether a graph that lacks a part of the request is returned too, with what was left out.
+        :param names: looks up which texts are names in the data; a model takes names as the request writes them.
         :raises InvalidArgumentError: when a word of the request is not known, or no graph without faults was found.
         """
         ...

@@ -31,7 +31,7 @@ from inference import DEFAULT_ENCODER, load_encoder
 from ontology.errors import EgotoolsError
 from planners.calls.tool_access import PythonInvoker
 from planners.calls.tool_finder import ToolFinder
-from planners.dfs.executor import Execution, date_resolver, execute
+from planners.dfs.executor import Execution, execute
 from planners.dfs.resolver import Resolver
 from planners.dfs.tool_resolver import ToolResolver
 from planners.personal import PersonalData, index_in_use, known_names, refresh_index
@@ -62,7 +62,7 @@ class Mailbox:
 
     async def execute(self, graph: QueryGraph) -> Execution:
         """Execute a graph on the day of the data."""
-        return await execute(graph, self.domain, self.resolver, resolve_date=date_resolver(TODAY))
+        return await execute(graph, self.domain, self.resolver, today=TODAY)
 
 
 @asynccontextmanager

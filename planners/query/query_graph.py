@@ -20,6 +20,7 @@ from ontology.errors import InvalidArgumentError
 from planners.query.domain import Domain
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_OfDomain: TypeAlias = Annotated[str, Field(min_length=1)]  # a type, an edge or a field: those of a graph have any name
 Scalar: TypeAlias = str | int | float | bool
 MAX_VARS = 24  # the most variables of a graph
 _MAX_CONSTRAINTS = 64
@@ -53,7 +54,7 @@ class EdgeConstraint(_Form):
 
     kind: Literal["edge"] = "edge"
     source: _Name = Field(alias="from")
-    edge: _Name
+    edge: _OfDomain
     target: _Name = Field(alias="to")
     negated: bool = False
     only: bool = False
@@ -68,7 +69,7 @@ class FilterConstraint(_Form):
 
     kind: Literal["filter"] = "filter"
     var: _Name
-    field: _Name
+    field: _OfDomain
     op: Literal["=", "contains", "<", ">", "<=", ">="]
     value: Scalar
     others: Annotated[tuple[Scalar, ...], Field(max_length=20, strict=False)] = ()
@@ -111,7 +112,7 @@ class QueryGraph(_Form):
     action: Literal["find", "count", "group", "top", "measure"]
     return_var: _Name
     return_mode: Literal["one", "all"] = "all"
-    vars: dict[_Name, _Name] = Field(min_length=1, max_length=MAX_VARS)
+    vars: dict[_Name, _OfDomain] = Field(min_length=1, max_length=MAX_VARS)
     constraints: tuple[Constraint, ...] = Field(default=(), max_length=_MAX_CONSTRAINTS, strict=False)
     measure: Measure | None = None
     by: str = ""

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple, TypeAlias
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_yaml
 from planners.personal.index import open_to_read
-from planners.personal.mail import folded, url_key
+from planners.personal.mail import url_key
+from planners.query.graph_faults import folded
 
 _INDEX_SETTING = "EGOTOOLS_PERSONAL_INDEX"
 _LIMIT, _MAX_LIMIT = 50_000, 100_000

@@ -31,10 +31,10 @@ from inference import DEFAULT_ENCODER, load_encoder
 from ontology.errors import EgotoolsError
 from planners.calls.tool_access import PythonInvoker
 from planners.calls.tool_finder import ToolFinder
-from planners.dfs.executor import Execution, date_resolver, execute
+from planners.dfs.executor import Execution, execute
 from planners.dfs.resolver import Resolver
 from planners.dfs.tool_resolver import ToolResolver
-from planners.personal import PersonalData, index_in_use, refresh_index
+from planners.personal import PersonalData, index_in_use, known_names, refresh_index
 from planners.query import load_parser
 from planners.query.dates import read_range
 from planners.query.domain import Domain, read_domain
@@ -62,7 +62,7 @@ class Mailbox:
 
     async def execute(self, graph: QueryGraph) -> Execution:
         """Execute a graph on the day of the data."""
-        return await execute(graph, self.domain, self.resolver, resolve_date=date_resolver(TODAY))
+        return await execute(graph, self.domain, self.resolver, today=TODAY)
 
 
 @asynccontextmanager
@@ -185,7 +185,7 @@ async def outcome_of(asked: GoldRequest, mailbox: Mailbox) -> Outcome:
     wanted = true_answer(asked.graph, mailbox.truth, TODAY)
     executed = _same(asked.graph, await mailbox.execute(asked.graph), wanted)
     try:
-        graph = load_parser("rules.v1").parse(asked.request, mailbox.domain, TODAY).graph
+        graph = load_parser("rules.v1").parse(asked.request, mailbox.domain, TODAY, names=known_names).graph
         right = graph.action == asked.graph.action and _same(graph, await mailbox.execute(graph), wanted)
     except EgotoolsError as error:
         return Outcome(asked, False, False, executed, len(wanted), str(error))

@@ -19,6 +19,7 @@ from egotools import Tool
 from egotools.calling.input_arguments import kinds, properties_of
 from ontology.errors import ToolCallError
 from ontology.names import noun_lemma, words
+from planners.query.domain import Lookup
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 _ROOT, _ITEMS = "result", "[]"
@@ -26,20 +27,8 @@ _ABSENT = object()  # the value of a member that is not there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a tool shall do."""
-
-    gives: str  # path of the identifiers in the output
-    # the input that gets identifiers, empty where none go in; of an interval two, ``from,to``, one of them may be empty
-    takes: str = ""
-    # field → input that filters by it; empty: the input is called like the field
-    fields: Mapping[str, str] = field(default_factory=dict)
-    every: Mapping[str, str] = field(default_factory=dict)  # input → words in it that find everything
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """How a tool does it; what it has in common with :class:`Wanted` means the same."""
+    """How a tool does it; what it has in common with :class:`Lookup` means the same."""
 
     takes: str
     is_list: bool | None  # whether the input takes a list of identifiers; None where its schema does not say
@@ -63,8 +52,10 @@ class Paging(NamedTuple):
     next_page: str = ""
 
 
-def bind(tool: Tool, wanted: Wanted) -> Binding | Misfit:
-    """Return how a tool does what is wanted, or why it does not: it has the inputs and the output of these names."""
+def bind(tool: Tool, wanted: Lookup) -> Binding | Misfit:
+    """Return how a tool does what is wanted, or why it does not: it has the inputs and the output of these names. An
+    interval goes into two inputs, ``from,to``, one of which may be empty; a field with an empty input into that of its name.
+    """
     schema = tool.input_schema
     inputs, outputs = properties_of(schema, schema), [each.name for each in tool.returns]
     parts = wanted.takes.split(",") if wanted.takes else []
@@ -113,7 +104,7 @@ def _named(inputs: Mapping[str, Any], name: str) -> str:
     return name if name in inputs or not name else next((each for each in inputs if words(each) == words(name)), "")
 
 
-def _fields(inputs: Mapping[str, Any], wanted: Wanted) -> dict[str, str]:
+def _fields(inputs: Mapping[str, Any], wanted: Lookup) -> dict[str, str]:
     found = {}
     for name, hint in wanted.fields.items():
         parts = [_named(inputs, part) for part in (hint or name).split(",")]

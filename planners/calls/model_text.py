@@ -68,13 +68,10 @@ def _escaped(found: re.Match[str]) -> str:
     return found[0] if found[0][1] in '"\\/bfnrt' or len(found[0]) > 2 else f"\\{found[0]}"
 
 
-class PromptTokens:
-    """Counts the tokens of texts with the WordPiece tokenizer of the shipped encoder. It counts English text and JSON somewhat higher than
-    tokenizers of chat models, none of which is shipped."""
-
-    def count(self, text: str) -> int:
-        """Return the number of tokens of a text, without those that a model adds around it."""
-        return len(_tokenizer().encode(text, add_special_tokens=False).ids)
+def prompt_tokens(text: str) -> int:
+    """Return the number of tokens of a text, without those that a model adds around it, by the WordPiece tokenizer of the shipped
+    encoder. It counts English text and JSON somewhat higher than tokenizers of chat models, none of which is shipped."""
+    return len(_tokenizer().encode(text, add_special_tokens=False).ids)
 
 
 @cache

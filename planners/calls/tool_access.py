@@ -21,16 +21,14 @@ import importlib
 import inspect
 import numbers
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import pydantic_core
-import yaml
-from annotated_types import MinLen
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator
 
 from egotools import (
     OverloadedError,
@@ -48,18 +46,24 @@ from egotools.calling.mcp_invoker import McpAddress, McpInvoker
 from egotools.calling.mcp_session import StrongerEffectError, not_confirmed
 from inference.retry import RetryPolicy, parse_retry_after
 from ontology.errors import InvalidArgumentError
-from ontology.files import SAFE_LOADER, read_bounded
-from ontology.json_values import first_error
 from ontology.tool_effects import Effect
+from ontology.yaml_file import Rows, accepted, read_model, value_fault
 from planners.calls.untrusted import cleaned
 from planners.journal.step_log import on_a_thread
 
 # Whether a call may be made: of a terminal, of a page, or always and never
 Ask: TypeAlias = Callable[[Tool, Mapping[str, Any]], Awaitable[bool]]
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
-_ONE_OR_SEVERAL = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
-# An empty list is a fault: it would match every tool.
-_Patterns: TypeAlias = Annotated[tuple[str, ...], MinLen(1), _ONE_OR_SEVERAL]
+
+
+def _listed(given: Any) -> Any:
+    """One or several, of a file; an empty list would match every tool."""
+    if given == []:
+        raise value_fault("{} is empty", "name what it matches, or leave the key out")
+    return (given,) if isinstance(given, str) else given
+
+
+_Patterns: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 _TRANSIENT = ("429", "503")
 _RETRIES = RetryPolicy(max_retries=3, max_delay_s=5.0, max_retry_after_s=30.0)
@@ -76,15 +80,13 @@ async def never(tool: Tool, arguments: Mapping[str, Any]) -> bool:
     return False
 
 
-class CallRule(BaseModel):
+class CallRule(Rows):
     """A rule: patterns of ids, namespaces and effects; what is empty matches every tool."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     decision: Decision
     tool: _Patterns = ()
     namespace: _Patterns = ()
-    effect: Annotated[tuple[Effect, ...], MinLen(1), _ONE_OR_SEVERAL] = ()
+    effect: Annotated[tuple[Effect, ...], BeforeValidator(_listed)] = ()
 
     def matches(self, tool: Tool | RankedTool) -> bool:
         """Whether the rule is one for the tool."""
@@ -94,17 +96,16 @@ class CallRule(BaseModel):
         return all(not given or any(fnmatchcase(text, each) for each in given) for text, given in patterns)
 
 
-class CallPolicy(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPolicy:
     """What may be called.
 
     :param rules: the first that matches decides.
     :param confirmed: whether calls that no rule names are confirmed already (``--yes``). A rule that says ``ask`` is asked all the same.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     rules: tuple[CallRule, ...] = ()
-    confirmed: bool = Field(default=False, exclude=True)
+    confirmed: bool = False
 
     def decision(self, tool: Tool | RankedTool) -> Decision:
         """Decide about the calls of a tool."""
@@ -114,36 +115,19 @@ class CallPolicy(BaseModel):
         return "allow" if self.confirmed or tool.effect == "read" else "ask"
 
 
+class _PolicyFile(Rows):
+    """The file of a policy."""
+
+    rules: tuple[CallRule, ...]
+
+
 def read_policy(path: Path, *, confirmed: bool = False) -> CallPolicy:
     """Read the file of a policy, of which the only key is ``rules``.
 
-    :raises InvalidArgumentError: when it cannot be read, or has a fault; the rule and its key are named.
+    :raises InvalidArgumentError: when it cannot be read, or has faults; each is named with its line.
     """
-    try:
-        text = read_bounded(path, 2**20).decode("utf-8-sig")
-        problem = next(_repeated_keys(yaml.compose(text, Loader=SAFE_LOADER)), "")
-        given = yaml.load(text, Loader=SAFE_LOADER)
-        if not isinstance(given, dict) or given.keys() != {"rules"}:
-            keys = "the policy must have the key 'rules' and no other; rules with `decision: deny` exclude"
-            problem = problem or keys
-        if not problem:
-            return CallPolicy(rules=given["rules"], confirmed=confirmed)
-    except ValidationError as error:
-        problem = first_error(error)
-    except OSError as error:
-        problem = f"it cannot be read: {error.strerror}"
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
-        problem = f"invalid YAML: {error}"
-    raise InvalidArgumentError(f"the policy has a fault: {problem}", subject=str(path), remedy="Correct it") from None
-
-
-def _repeated_keys(node: yaml.Node | None) -> Iterator[str]:
-    if isinstance(node, yaml.MappingNode):
-        keys = [key.value for key, _ in node.value]
-        yield from (f"the key {key!r} stands twice" for key in keys if keys.count(key) > 1)
-        yield from (fault for _, value in node.value for fault in _repeated_keys(value))
-    elif isinstance(node, yaml.SequenceNode):
-        yield from (fault for value in node.value for fault in _repeated_keys(value))
+    file = accepted(*read_model(path, _PolicyFile), InvalidArgumentError, path)
+    return CallPolicy(rules=file.rules, confirmed=confirmed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

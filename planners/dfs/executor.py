@@ -15,14 +15,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import chain, combinations, product
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from planners.dfs.resolver import (
@@ -43,8 +43,6 @@ from planners.query.domain import Domain, EntityType
 from planners.query.graph_faults import folded, graph_faults, holds, listed, read_ordinal
 from planners.query.query_graph import Constraint, EdgeConstraint, FilterConstraint, QueryGraph, words_of
 
-# Turns a filter by a date expression into a half-open range; None is an open end
-ResolveDate: TypeAlias = Callable[[FilterConstraint], tuple[date | None, date | None]]
 _MOST_STEPS = 5_000_000  # of the search for complete answers: candidates looked at, about 1,000,000 a second
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SHOWN, _MOST_CHARS = 50, 500  # entities of a candidate set that its event carries, and characters of a field
@@ -108,17 +106,6 @@ class Execution:
         }
 
 
-def date_resolver(today: date) -> ResolveDate:
-    """Return what reads the date words of a graph's filters against a day."""
-
-    def resolve(each: FilterConstraint) -> tuple[date | None, date | None]:
-        op: Any = each.op  # graph_faults lets no other operator of a date pass
-        found = read_range(str(each.value), today, op).range
-        return found.start, found.end
-
-    return resolve
-
-
 async def answer_graph(
     graph: QueryGraph, domain: Domain, resolver: Resolver, *, today: date, observe: Observe = lambda event: None
 ) -> dict[str, Any]:
@@ -130,11 +117,9 @@ async def answer_graph(
 
     :raises InvalidArgumentError: as of :func:`execute`.
     """
-    resolve_date = date_resolver(today)
 
     async def answered(plain: QueryGraph) -> dict[str, Any]:
-        found = await execute(plain, domain, resolver, resolve_date=resolve_date, observe=observe)
-        return found.to_json()
+        return (await execute(plain, domain, resolver, today=today, observe=observe)).to_json()
 
     negated = [each for each in graph.edges if each.negated]
     if not negated:
@@ -177,20 +162,15 @@ async def _near_names(
 
 
 async def execute(
-    graph: QueryGraph,
-    domain: Domain,
-    resolver: Resolver,
-    *,
-    resolve_date: ResolveDate,
-    observe: Observe = lambda event: None,
+    graph: QueryGraph, domain: Domain, resolver: Resolver, *, today: date, observe: Observe = lambda event: None
 ) -> Execution:
-    """Execute a query graph. A cancelled execution leaves no task behind.
+    """Execute a query graph, its dates read against a day. A cancelled execution leaves no task behind.
 
     :param observe: is called with each event, in the event loop.
     :raises InvalidArgumentError: when the graph has a fault under the domain, or has nothing to start from; before any call.
     """
     started = time.perf_counter()
-    walk = _checked(graph, domain, resolve_date)
+    walk = _checked(graph, domain, today)
     calls = MeteredResolver(resolver, observe)
     await walk.run(calls, observe)
     events: list[dict[str, Any]] = []
@@ -218,13 +198,13 @@ async def execute(
     )
 
 
-def _checked(graph: QueryGraph, domain: Domain, resolve_date: ResolveDate) -> _Walk:
+def _checked(graph: QueryGraph, domain: Domain, today: date) -> _Walk:
     """Refuse what cannot be executed."""
     if faults := graph_faults(graph, domain):
         raise InvalidArgumentError(" ".join(faults).rstrip("."), subject="graph", remedy="Correct the graph")
     if any(each.negated for each in graph.edges):
         raise InvalidArgumentError("one execution excludes nothing", subject="graph", remedy="Use answer_graph")
-    walk = _Walk(graph, domain, resolve_date)
+    walk = _Walk(graph, domain, today)
     bound = [var for var in graph.vars if walk.type_of(var).kind != "date" or walk.filters(var)]
     if not bound:
         problem = "dates without filters are all it has, and nobody can list these"
@@ -285,8 +265,8 @@ class _Walk:
     :ivar lost: variables that are no longer part of the graph.
     """
 
-    def __init__(self, graph: QueryGraph, domain: Domain, resolve_date: ResolveDate) -> None:
-        self.graph, self._domain, self._resolve_date = graph, domain, resolve_date
+    def __init__(self, graph: QueryGraph, domain: Domain, today: date) -> None:
+        self.graph, self._domain, self._today = graph, domain, today
         self.fixed: dict[str, frozenset[str]] = {}
         self.unread: dict[str, EgotoolsError] = {}
         for var in graph.vars:
@@ -295,7 +275,7 @@ class _Walk:
                 self.fixed[var] = frozenset({SELF})
             elif kind == "date" and filters:
                 try:
-                    interval = interval_id([resolve_date(each) for each in filters])
+                    interval = self._interval(filters)
                     self.fixed[var] = frozenset({interval} if interval else ())
                 except EgotoolsError as error:
                     self.unread[var] = error
@@ -511,10 +491,15 @@ class _Walk:
         value = entity.fields[each.field]
         if self.type_of(each.var).fields[each.field].kind != "date":
             return holds(value, each)
-        wanted = interval_id([self._resolve_date(each)])
+        wanted = self._interval([each])
         outer = read_interval(wanted) if wanted else None
         inner = (read_interval(str(one)) for one in listed(value))
         return outer is not None and any(one is not None and outer.holds(one) for one in inner)
+
+    def _interval(self, filters: Sequence[FilterConstraint]) -> str | None:
+        """The days that meet filters by date, as an identifier; None where there are none."""
+        read = (read_range(str(each.value), self._today, each.op) for each in filters)  # type: ignore[arg-type]  # a date has no other operator
+        return interval_id([each.range for each in read])
 
     # What could not be done.
 

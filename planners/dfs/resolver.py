@@ -10,11 +10,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ontology.errors import BudgetExceededError, EgotoolsError
+from planners.query.dates import DateRange
 from planners.query.query_graph import FilterConstraint, words_of
 
 SELF = "self"  # identifier of the one entity of a type of kind ``self``
@@ -156,13 +157,11 @@ class Interval(NamedTuple):
         return None if self.start is None or self.end is None else (self.end - self.start) / _DAY
 
 
-def interval_id(ranges: Sequence[tuple[date | None, date | None]]) -> str | None:
-    """Return the identifier of what is common to some half-open ranges (None is an open end), or None where nothing is."""
-    start = max((start for start, _ in ranges if start is not None), key=_instant, default=None)
-    end = min((end for _, end in ranges if end is not None), key=_instant, default=None)
-    if start is not None and end is not None and _instant(start) >= _instant(end):
-        return None
-    return "/".join(_OPEN if each is None else each.isoformat() for each in (start, end))
+def interval_id(ranges: Sequence[DateRange]) -> str | None:
+    """Return the identifier of what is common to some ranges, or None where nothing is."""
+    start = max((each.start for each in ranges if each.start is not None), default=None)
+    end = min((each.end for each in ranges if each.end is not None), default=None)
+    return None if start and end and start >= end else DateRange(start, end).iso()
 
 
 @lru_cache(maxsize=65_536)
@@ -172,9 +171,9 @@ def read_interval(text: str) -> Interval | None:
     first, slash, second = text.partition("/")
     try:
         if slash:
-            ends = (None if each == _OPEN else _instant(datetime.fromisoformat(each)) for each in (first, second))
+            ends = (None if each == _OPEN else _wall_clock(each) for each in (first, second))
             return Interval(*ends)
-        start = _instant(datetime.fromisoformat(first))
+        start = _wall_clock(first)
     except ValueError:
         return None
     length = _DAY if len(first) == len("2025-02-03") else timedelta.resolution
@@ -204,6 +203,6 @@ def window_arguments(interval: str, takes: str) -> dict[str, str]:
     return {name: end for name, end in ends if name and end != _OPEN}
 
 
-def _instant(value: date) -> datetime:
-    """The wall-clock time: a day is the day where it was written."""
-    return value.replace(tzinfo=None) if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+def _wall_clock(text: str) -> datetime:
+    """The time where it was written."""
+    return datetime.fromisoformat(text).replace(tzinfo=None)

@@ -21,7 +21,6 @@ from planners.calls.bindings import (
     AnswerRow,
     Binding,
     Misfit,
-    Wanted,
     answer_rows,
     bind,
     paging_of,
@@ -35,6 +34,7 @@ from planners.query.graph_faults import holds
 from planners.query.query_graph import FilterConstraint
 
 _MOST_PAGES = 10_000
+_MOST_AT_ONCE = 8  # calls of a tool that takes one identifier
 _Answer = TypeVar("_Answer")
 _Fits: TypeAlias = Callable[[Tool], Binding | Misfit]
 # Arguments, and the sources that the rows of the answer may have.
@@ -78,7 +78,6 @@ class ToolResolver:
 
     :param finder: asked once for each edge and direction, and for each type.
     :param chunk: identifiers of one call of a tool that takes a list.
-    :param concurrency: calls at once of a tool that takes one identifier.
     :param said: called with a sentence when a tool was chosen, and when another takes its place.
     """
 
@@ -89,11 +88,10 @@ class ToolResolver:
         invoker: ToolInvoker,
         *,
         chunk: int = 500,
-        concurrency: int = 8,
         said: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self._domain, self._finder, self._invoker = domain, finder, invoker
-        self._chunk, self._said, self._room = chunk, said, asyncio.Semaphore(concurrency)
+        self._chunk, self._said, self._room = chunk, said, asyncio.Semaphore(_MOST_AT_ONCE)
         self._answered: set[str] = set()
         self._choices: dict[str, Choice] = {}
         self._own: Entity | None = None
@@ -154,19 +152,17 @@ class ToolResolver:
             return None
         return edge.forward.get(step.target) if step.forward else edge.backward.get(step.source)
 
-    def _wanted(self, step: Step | str, lookup: Lookup) -> Wanted:
+    def _wanted(self, step: Step | str, lookup: Lookup) -> Lookup:
         """What a tool must do for a step, or to find the entities of a type."""
-        gives, every, takes = lookup.gives, lookup.every, lookup.takes
+        takes, fields = lookup.takes, dict[str, str]()
         kind = self._domain.types[step if isinstance(step, str) else step.target]
         if isinstance(step, str):  # then ``takes`` is the input of their identifier
             plain = {name: "" for name, each in kind.fields.items() if each.kind != "ordinal"}
             fields = plain | ({"id": takes} if takes else {}) | dict(lookup.fields)
-            return Wanted(gives=gives, fields=fields, every=every)
-        if (
-            self._domain.types[step.source].kind == "date" and {"start", "end"} & lookup.fields.keys()
-        ):  # two ends of a range
+            takes = ""
+        elif self._domain.types[step.source].kind == "date" and {"start", "end"} & lookup.fields.keys():  # of a range
             takes = f"{lookup.fields.get('start', '')},{lookup.fields.get('end', '')}"
-        return Wanted(takes=takes, gives=gives, every=every)
+        return lookup.model_copy(update={"takes": takes, "fields": fields})
 
     async def _chosen(self, purpose: str, request: str, fits: _Fits) -> Choice:
         async with self._locks[purpose]:  # whoever comes first asks; when cancelled, the next one asks itself

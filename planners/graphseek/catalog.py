@@ -4,119 +4,76 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-import yaml
-from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator
 
 from ingest.trust.hidden_characters import without_hidden
 from ontology.errors import InvalidArgumentError
 from ontology.names import words
-from ontology.yaml_file import Fault, compose_file
+from ontology.yaml_file import Rows, accepted, read_model, value_fault
 from planners.stores.graph_schema import GraphSchema, NodeType, RelationshipType
 
 # What operators need to know of a property: ``name`` is what people call a node by, the others say when something was
 Role: TypeAlias = Literal["", "key", "name", "year", "quarter", "month", "date"]
 TIME_ROLES: tuple[Role, ...] = ("year", "quarter", "month", "date")
 _TOOL_GRAPH = Path(__file__).parent / "catalogs" / "tool_graph.yaml"
-_STRICT = ConfigDict(extra="forbid")
 
 
 def _distinct(words: tuple[str, ...]) -> tuple[str, ...]:
     for at, word in enumerate(words):
         if not word or word in words[:at]:
-            raise ValueError(f"has {word!r} twice" if word else "has an empty text")
+            raise value_fault(f"{{}} has {word!r} twice" if word else "{} has an empty text")
     return words
 
 
 Words: TypeAlias = Annotated[tuple[str, ...], AfterValidator(_distinct)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PropertyDescriptor:
+class PropertyDescriptor(Rows):
     """Of a property."""
 
-    __pydantic_config__ = _STRICT
     description: str = ""
     words: Words = ()  # other words for it, in lower case
-    values: Mapping[str, str] = field(default_factory=dict)  # words for values: what a person says → the value as text
+    values: Mapping[str, str] = {}  # words for values: what a person says → the value as text
     # words for several values at once: "writes" → the values of all that write
-    groups: Mapping[str, Words] = field(default_factory=dict)
+    groups: Mapping[str, Words] = {}
     role: Role = ""
     unit: str = ""  # of numbers: ``EUR``, ``kWh``; empty: none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeDescriptor:
+class NodeDescriptor(Rows):
     """Of a node type; ``words`` are other words for it, in lower case, singular."""
 
-    __pydantic_config__ = _STRICT
     description: str = ""
     words: Words = ()
-    properties: Mapping[str, PropertyDescriptor] = field(default_factory=dict)
+    properties: Mapping[str, PropertyDescriptor] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelationshipDescriptor:
+class RelationshipDescriptor(Rows):
     """Of a relationship type: how a person says it from source to target, "is integrated in", and back, "contains"."""
 
-    __pydantic_config__ = _STRICT
     description: str = ""
     forward: Words = ()
     backward: Words = ()
-    properties: Mapping[str, PropertyDescriptor] = field(default_factory=dict)
+    properties: Mapping[str, PropertyDescriptor] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SemanticCatalog:
+class SemanticCatalog(Rows):
     """Descriptors by names of the schema; ``about`` is the graph, in one or two sentences."""
 
-    __pydantic_config__ = _STRICT
     about: str = ""
-    nodes: Mapping[str, NodeDescriptor] = field(default_factory=dict)
-    relationships: Mapping[str, RelationshipDescriptor] = field(default_factory=dict)
-
-
-_CATALOG = TypeAdapter(SemanticCatalog)
+    nodes: Mapping[str, NodeDescriptor] = {}
+    relationships: Mapping[str, RelationshipDescriptor] = {}
 
 
 def read_catalog(path: Path) -> SemanticCatalog:
     """Read a catalog file of at most 1 MiB. All its scalars are texts, which prompts may hold.
 
-    :raises InvalidArgumentError: when it has faults; the problem lists each with its field.
+    :raises InvalidArgumentError: when it has faults; the problem lists each with its line.
     """
-    faults = []
-    try:
-        root = compose_file(path)
-        if isinstance(root, Fault):
-            raise ValueError(str(root))
-        return _CATALOG.validate_python(_plain(root))
-    except ValidationError as error:
-        for each in error.errors():
-            known = each["type"] != "unexpected_keyword_argument"
-            place = ".".join(str(step) for step in each["loc"]) or "the file"
-            faults.append(f"{place}: {each['msg'] if known else 'there is no such key'}")
-    except ValueError as error:
-        faults.append(str(error))
-    listed = "; ".join(faults)
-    raise InvalidArgumentError(f"{len(faults)} fault(s): {listed}", subject=str(path), remedy="Correct these fields")
-
-
-def _plain(node: yaml.Node) -> Any:
-    """Return what a YAML node says, every scalar as a text; raises ValueError for a key that stands twice."""
-    if isinstance(node, yaml.ScalarNode):
-        return "" if node.tag == "tag:yaml.org,2002:null" else str(node.value).strip()
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(each) for each in node.value]
-    found: dict[str, Any] = {}
-    for key, value in node.value:
-        name, line = str(key.value), key.start_mark.line + 1
-        if name in found or not isinstance(key, yaml.ScalarNode):
-            raise ValueError(f"line {line}: the key {name[:60]!r} stands twice, or is no text")
-        found[name] = _plain(value)
-    return found
+    return accepted(*read_model(path, SemanticCatalog), InvalidArgumentError, path)
 
 
 def cleaned_text(text: str) -> str:
@@ -133,7 +90,7 @@ def catalog_for(schema: GraphSchema) -> SemanticCatalog:
         return SemanticCatalog()
     found = read_catalog(_TOOL_GRAPH)
     nodes, relationships = _kept(found.nodes, schema.nodes), _kept(found.relationships, schema.relationships)
-    return replace(found, nodes=nodes, relationships=relationships)
+    return found.model_copy(update={"nodes": nodes, "relationships": relationships})
 
 
 def unknown_names(catalog: SemanticCatalog, schema: GraphSchema) -> list[str]:
@@ -150,7 +107,9 @@ def _kept(described: Mapping[str, Any], owners: Sequence[NodeType | Relationship
     """The descriptors of what the schema has."""
     keys = {owner.name: {each.name for each in owner.properties} for owner in owners}
     return {
-        name: replace(each, properties={key: of for key, of in each.properties.items() if key in keys[name]})
+        name: each.model_copy(
+            update={"properties": {key: of for key, of in each.properties.items() if key in keys[name]}}
+        )
         for name, each in described.items()
         if name in keys
     }

@@ -18,7 +18,7 @@ from inference.structured_chat import StructuredChat, StructuredRequest, Unusabl
 from ontology.files import read_yaml
 from ontology.json_values import canonical_text
 from ontology.names import noun_lemma, words
-from planners.calls.model_text import PromptTokens, json_objects, without_thoughts
+from planners.calls.model_text import json_objects, prompt_tokens, without_thoughts
 from planners.calls.untrusted import FenceMarks, cleaned
 from planners.graphseek import turn as turns
 from planners.graphseek.catalog import (
@@ -66,12 +66,12 @@ class LlmTurns:
     """Asks one model; ``fence_key`` is of the marks around data, a new one where empty."""
 
     def __init__(self, model: ChatModel, *, fence_key: bytes = b"") -> None:
-        self._model, self._marks, self._count = model, FenceMarks(fence_key), PromptTokens().count
+        self._model, self._marks = model, FenceMarks(fence_key)
 
     async def turn(self, view: StepView) -> Turn:
         """See :class:`TurnMaker`."""
         # What stays the same in all steps of a question is in the first message, so that a server reads it once.
-        known = catalog_text(view.catalog, view.schema, view.question, count=self._count)
+        known = catalog_text(view.catalog, view.schema, view.question)
         system = f"{_PROMPT}\n\nSchema:\n{self._marks.fenced(known)}"
         messages = (Message(role="system", content=system), Message(role="user", content=self._user(view)))
         # A small model repeats one call until the end: when the last step only asked for what it has, it has to answer.
@@ -104,9 +104,9 @@ class LlmTurns:
             f"Question: {view.question}",
             f"This is step {view.step} of at most {view.steps}.{_NOW if view.records else ''}",
         ]
-        most_tokens = turns.MESSAGE_TOKENS - sum(map(self._count, parts))
+        most_tokens = turns.MESSAGE_TOKENS - sum(map(prompt_tokens, parts))
         shown = [self._step(record) for record in view.records]
-        sizes = [self._count(text) for text in shown]
+        sizes = [prompt_tokens(text) for text in shown]
         first = 0
         while first < len(shown) - 1 and sum(sizes[first:]) > most_tokens:
             first += 1
@@ -222,12 +222,11 @@ def catalog_text(
     question: str = "",
     *,
     most_tokens: int = MOST_TOKENS,
-    count: Callable[[str], int] | None = None,
+    count: Callable[[str], int] = prompt_tokens,
 ) -> str:
     """Return the text for a question, in names of the schema. Where all does not fit, the types that the question names
     are described first, then the rest, as far as there is room; others stand with their properties, by name, or are
-    only counted. Without ``count`` the tokenizer that is shipped counts tokens."""
-    count = count or PromptTokens().count
+    only counted."""
     about = [cleaned_text(catalog.about)] if catalog.about else []
     left = most_tokens - _MARGIN - sum(map(count, about))
     asked = _singular(question)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from pydantic import TypeAdapter
 
 from ontology.errors import InvalidArgumentError, NotFoundError, StorageError
-from planners.calls.model_text import PromptTokens
+from planners.calls.model_text import prompt_tokens
 from planners.stores.property_graph import Scalar
 
 Cell: TypeAlias = Scalar | None
@@ -90,7 +90,6 @@ _MOST_DISTINCT = 1_000
 _MOST_COLUMNS = 40  # of which a summary says more than the name
 _MOST_TOKENS = 600
 _LIKELY = 4  # characters of a token: a longer text is not counted at all
-_TOKENS = PromptTokens()
 _TITLE = 4  # a title may have as many characters as this number of cells
 # From all to little; the first that fits is taken. Rows go before columns: a column that is not named cannot be asked for.
 # Columns, rows of the head and of the tail, characters of a cell, notes
@@ -146,7 +145,7 @@ def _column_line(each: _ColumnStats, most: int) -> str:
 
 def fits(text: str) -> bool:
     """Whether a text is a summary that a model may see."""
-    return len(text) <= _MOST_TOKENS * _LIKELY and _TOKENS.count(text) <= _MOST_TOKENS
+    return len(text) <= _MOST_TOKENS * _LIKELY and prompt_tokens(text) <= _MOST_TOKENS
 
 
 def shown_row(row: Sequence[Cell], places: Sequence[int], most: int) -> str:

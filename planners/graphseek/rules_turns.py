@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -81,13 +81,12 @@ class RulesTurns:
         if self._known is None or self._known[0] != view.schema.fingerprint or self._known[1] is not view.catalog:
             self._known = (view.schema.fingerprint, view.catalog, _asked_domain(view.schema, view.catalog))
         asked, calls, today = self._known[2], _Calls(view.records), date.today()
-        kinds = {name: kind for kind, name in asked.types.items()}
         known: dict[str, list[tuple[str, str]]] = {}
         try:
             for invocation, outcome in (pair for record in view.records for pair in record.pairs):
                 if invocation.operator == "find" and isinstance(outcome, Result):
                     rows = await view.results.rows(outcome.handle, limit=_MOST_NAMED)
-                    named = [(kinds[str(row[1])], str(row[2])) for row in rows if row[1] in kinds]
+                    named = ((str(row[1]), str(row[2])) for row in rows if row[1] in asked.naming)
                     known[str(invocation.arguments["text"])] = list(dict.fromkeys(named))
             graph = self._parser.parse(view.question, asked.domain, today, names=partial(calls.names, known)).graph
             return await _Compiled(graph, asked, calls, view.results, today).answer()
@@ -180,8 +179,8 @@ class _Compiled:
             return await self._told(self._degrees(graph.by, Measure(var=graph.return_var), at_least=0), pairs=True)
         if graph.action == "measure" and measure is not None:
             kind = {"sum": "SUM", "average": "AVG"}[measure.function]
-            key = self._property(measure.var, measure.field)
-            result = self._table(self._nodes(graph.return_var), aggregations=[{"grouping_type": kind, "property": key}])
+            sums = [{"grouping_type": kind, "property": measure.field}]
+            result = self._table(self._nodes(graph.return_var), aggregations=sums)
             return await self._told(result, cell=True)
         if graph.action == "top" and measure is not None:
             return await self._top(measure)
@@ -195,8 +194,7 @@ class _Compiled:
             table = self._table(nodes, aggregations=[{"grouping_type": "COUNT"}])
             rows = await self._results.rows(table.handle, limit=1) if table else [(0,)]
             return self._reply(f"There are {rows[0][0]:,}.", table)
-        shown = graph.show and self._property(graph.return_var, graph.show)
-        return await self._told(self._table(nodes), shown=shown)
+        return await self._told(self._table(nodes), shown=graph.show)
 
     async def _top(self, measure: Measure) -> Answer:
         """The first ones, with those that equal the last of them."""
@@ -207,7 +205,7 @@ class _Compiled:
         else:
             if measure.var != graph.return_var:
                 raise _RefusedError(f"{measure.field} is of something else than what is asked for")
-            column = self._property(measure.var, measure.field)
+            column = measure.field
             table = self._table(self._nodes(graph.return_var), order_by=column, descending=not graph.ascending)
         rows = await self._results.rows(table.handle, limit=graph.limit) if table else []
         last = rows[-1][[each.name for each in table.columns].index(column)] if table and rows else None
@@ -218,12 +216,6 @@ class _Compiled:
         return await self._told(first, shown=column, pairs=True)
 
     # Sets of nodes
-
-    def _type(self, var: str) -> str:
-        return self._asked.types[self._graph.vars[var]]
-
-    def _property(self, var: str, name: str) -> str:
-        return self._asked.properties[self._graph.vars[var], name]
 
     def _nodes(self, var: str, came: str = "", without: str = "") -> _Selected | None:
         """The nodes of a variable that meet what lies behind it, seen from the variable by which it came, and without looking at another; None:
@@ -250,7 +242,7 @@ class _Compiled:
                     sets.append(reached)
                     negative += [self._others(edge, far, nodes, var)] if edge.only else []
         subtracted = [each for each in negative if each]
-        own: _Selected = {} if sets else {"type": self._type(var), "filters": self._filters(var)}
+        own: _Selected = {} if sets else {"type": self._graph.vars[var], "filters": self._filters(var)}
         if own and not subtracted:
             return own if own["filters"] else {"type": own["type"]}
         first = self._table(own) if own else self._merged(sets, "intersection")
@@ -267,7 +259,7 @@ class _Compiled:
         def called(name: Any) -> Result | None:
             for key in self._asked.naming[self._graph.vars[var]]:
                 filters = [{"key": key, "operator": "=", "value": name}, *self._filters(var)]
-                if found := self._calls.result("get_nodes", node_type=self._type(var), filters=filters):
+                if found := self._calls.result("get_nodes", node_type=self._graph.vars[var], filters=filters):
                     return found
             return None
 
@@ -284,14 +276,14 @@ class _Compiled:
             if self._is_name(each):
                 continue
             if self._asked.domain.types[kind].fields[each.field].kind == "date":
-                filters += self._days(each, self._property(var, each.field))
+                filters += self._days(each, each.field)
                 continue
             meant, words_of = (
                 self._asked.values,
                 ((one, (kind, each.field, str(one).casefold())) for one in each.values),
             )
             values = [value for one, said in words_of for value in meant.get(said, (one,))]
-            form = {"key": self._property(var, each.field), "operator": each.op, "value": values[0]}
+            form = {"key": each.field, "operator": each.op, "value": values[0]}
             filters.append(form if len(values) == 1 else {**form, "operator": "in", "value": values})
         if (when := self._when(var)) and self._dated(var) is None:
             filters += self._of_time(when, self._asked.times.get(kind, {}))
@@ -333,7 +325,7 @@ class _Compiled:
 
     def _others(self, edge: EdgeConstraint, far: str, nodes: _Selected | None, var: str) -> Result | None:
         """What is joined to anything but some nodes: "only"."""
-        every, own = self._table({"type": self._type(far)}), self._table(nodes)
+        every, own = self._table({"type": self._graph.vars[far]}), self._table(nodes)
         others = self._merged([every, own], "difference") if every and own else None
         return self._traversed(edge, {"handle": others.handle}, var) if others else None
 
@@ -346,13 +338,13 @@ class _Compiled:
             start=start,
             **self._way(edge, "out" if edge.target == to else "in"),
             max_hops=hops if hops > 1 else None,
-            node_type=self._type(to),
+            node_type=self._graph.vars[to],
             filters=self._filters(to),
             relationship_filters=self._of_time(self._when(dated), self._asked.times[edge.edge]) if dated else None,
         )
 
     def _way(self, edge: EdgeConstraint, direction: str) -> dict[str, Any]:
-        return {"relationship_types": [self._asked.relationships[edge.edge]], "direction": direction}
+        return {"relationship_types": [edge.edge], "direction": direction}
 
     def _merged(self, sets: Sequence[Result | None], how: str) -> Result | None:
         found = [each for each in sets if each]
@@ -383,7 +375,7 @@ class _Compiled:
             "degree",
             start=start,
             **self._way(edge, "out" if edge.source == var else "in"),
-            neighbour_type=self._type(measure.var),
+            neighbour_type=self._graph.vars[measure.var],
             neighbour_filters=self._filters(measure.var),
             **bounds,
         )
@@ -404,9 +396,8 @@ class _Compiled:
         if cell:
             return self._reply(f"{columns[-1].replace('_', ' ')}: {_said(rows[0][-1])}.", result)
         kind = next((each.node_type for each in result.columns if each.type == "node"), "")
-        called = [self._asked.naming[name][:1] for name, of in self._asked.types.items() if of == kind]
         texts = [each.name for each in result.columns if each.type == "string"]
-        names = (*(name for first in called for name in first), "name", *texts)
+        names = (*self._asked.naming.get(kind, ())[:1], "name", *texts)
         name = next((columns.index(each) for each in names if each in columns), 0)
         value = columns.index(shown) if shown in columns else len(columns) - 1
         told = [f"{_said(row[name])}: {_said(row[value])}" if pairs or shown else _said(row[name]) for row in rows]
@@ -437,12 +428,9 @@ def _said(value: Cell) -> str:
 
 @dataclass(slots=True)
 class _AskedDomain:
-    """The domain, and what its words are in the graph. Names that are no identifiers get one."""
+    """The domain, and what its words are in the graph."""
 
-    types: Mapping[str, str]
-    relationships: Mapping[str, str]
     domain: Domain = field(init=False)
-    properties: dict[tuple[str, str], str] = field(default_factory=dict)
     # (type, property, word) → the values that the word means
     values: dict[tuple[str, str, str], tuple[Any, ...]] = field(default_factory=dict)
     # type → the properties that its nodes are called by, what people say first
@@ -454,17 +442,14 @@ class _AskedDomain:
 
 
 def _asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> _AskedDomain:
-    types, relationships = (_identifiers([each.name for each in of]) for of in (schema.nodes, schema.relationships))
-    asked = _AskedDomain(types=types, relationships=relationships)
-    entities, edges = dict[str, EntityType](), list[EdgeType]()
-    for at, (name, node) in enumerate(zip(types, schema.nodes, strict=True)):
-        entities[name] = _entity(f"n{at}_", name, node, catalog, asked)
-    keys = {name: key for key, name in types.items()}
-    timed = {name for name in types if asked.times[name]}
-    for name, relationship in zip(relationships, schema.relationships, strict=True):
+    asked, edges = _AskedDomain(), list[EdgeType]()
+    entities = {node.name: _entity(f"n{at}_", node, catalog, asked) for at, node in enumerate(schema.nodes)}
+    timed = {name for name in entities if asked.times[name]}
+    for relationship in schema.relationships:
+        name = relationship.name
         asked.times[name] = _times(relationship, catalog)
-        phrases = tuple(dict.fromkeys(_phrases(relationship.name, catalog.relationships.get(relationship.name))))
-        pairs = {(keys[each.source], keys[each.target]): None for each in relationship.ends}
+        phrases = tuple(dict.fromkeys(_phrases(name, catalog.relationships.get(name))))
+        pairs = {(each.source, each.target): None for each in relationship.ends}
         for source, target in pairs:
             edges.append(_edge(name, source, target, phrases))
             if source != target and any((end, target) in pairs for begin, end in pairs if begin == source):
@@ -473,7 +458,7 @@ def _asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> _AskedDomain
     if timed:
         value = FieldType(operators=("=", "<", ">"), kind="date")
         entities[_TIME] = EntityType(variable="when", kind="date", fields={"value": value})
-        edges[:0] = [_edge(_OWN_TIME, name, _TIME, ()) for name in types if name in timed]
+        edges[:0] = [_edge(_OWN_TIME, name, _TIME, ()) for name in entities if name in timed]
     about = catalog.about or "a property graph"
     asked.domain = Domain.model_construct(
         name="graph", extended=True, description=about, types=entities, edges=tuple(edges)
@@ -481,38 +466,37 @@ def _asked_domain(schema: GraphSchema, catalog: SemanticCatalog) -> _AskedDomain
     return asked
 
 
-def _entity(variable: str, name: str, node: NodeType, catalog: SemanticCatalog, asked: _AskedDomain) -> EntityType:
-    described = catalog.nodes.get(node.name, NodeDescriptor())
+def _entity(variable: str, node: NodeType, catalog: SemanticCatalog, asked: _AskedDomain) -> EntityType:
+    name, described = node.name, catalog.nodes.get(node.name, NodeDescriptor())
     roles = roles_of_owner(node, catalog)
     asked.naming[name] = tuple(sorted(naming_properties(node, catalog), key=lambda each: roles.get(each) != "name"))
     asked.times[name] = _times(node, catalog)
     fields = {}
-    for field_name, key in zip(_identifiers([each.name for each in node.properties]), node.properties, strict=True):
+    for key in node.properties:
         said = described.properties.get(key.name, PropertyDescriptor())
-        asked.properties[name, field_name] = key.name
         meanings = (
             *((value, (value,)) for value in dict.fromkeys(said.values.values())),
             *((word, (value,)) for word, value in said.values.items()),
             *((word, tuple(group)) for word, group in said.groups.items()),
         )
         for word, meant in ((each.casefold(), meant) for each, meant in meanings):
-            asked.values.setdefault((name, field_name, word), meant)
-            asked.values.setdefault((name, field_name, verb_lemma(word)), meant)
+            asked.values.setdefault((name, key.name, word), meant)
+            asked.values.setdefault((name, key.name, verb_lemma(word)), meant)
         own = () if roles.get(key.name) == "key" else (" ".join(words(key.name)),)
         is_name = key.name in asked.naming[name][:1]
         kind, operators = _FIELDS.get(key.type, _TEXT)
         if kind == "boolean":  # "is_active" is said as "active"
             word = " ".join(each for each in words(key.name) if each not in _AUXILIARIES)
-            asked.values.setdefault((name, field_name, word), (True,))
-        fields[field_name] = FieldType(
+            asked.values.setdefault((name, key.name, word), (True,))
+        fields[key.name] = FieldType(
             operators=operators,
             kind=kind,
             words=tuple(dict.fromkeys([*own, *said.words, *(_NAMED if is_name else ())])),
-            values=tuple(word for kind, of, word in asked.values if (kind, of) == (name, field_name)),
+            values=tuple(word for kind, of, word in asked.values if (kind, of) == (name, key.name)),
             description=said.unit,
         )
     spoken = dict.fromkeys([" ".join(words(node.name)), *described.words])
-    return EntityType(variable=variable, words=tuple(filter(None, spoken)), fields=fields)
+    return EntityType.model_construct(variable=variable, words=tuple(filter(None, spoken)), fields=fields)
 
 
 def _times(owner: Any, catalog: SemanticCatalog) -> dict[Role, PropertyKey]:
@@ -524,16 +508,6 @@ def _edge(name: str, source: str, target: str, phrases: tuple[str, ...]) -> Edge
     return EdgeType.model_construct(
         name=name, source=source, targets=(target,), words=phrases, description="", forward={}, backward={}
     )
-
-
-def _identifiers(names: Iterable[str]) -> dict[str, str]:
-    """Names as identifiers, each once → the name."""
-    found: dict[str, str] = {}
-    for at, name in enumerate(names):
-        plain = re.sub(r"\W", "_", name, flags=re.ASCII)[:50] or "_"
-        plain = plain if not plain[0].isdigit() else f"_{plain}"
-        found[plain if plain not in found else f"{plain}_{at}"] = name
-    return found
 
 
 def _phrases(name: str, described: RelationshipDescriptor | None) -> Iterator[str]:

@@ -2,6 +2,6 @@
 
 from planners.personal.calendars import Fault
 from planners.personal.index import PersonalData, refresh_index
-from planners.personal.personal_tools import index_in_use
+from planners.personal.personal_tools import index_in_use, known_names
 
-__all__ = ["Fault", "PersonalData", "index_in_use", "refresh_index"]
+__all__ = ["Fault", "PersonalData", "index_in_use", "known_names", "refresh_index"]

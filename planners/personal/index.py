@@ -22,7 +22,8 @@ import networkx as nx
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import replacing
 from planners.personal.calendars import AddressCard, Fault, address_cards, calendar_events
-from planners.personal.mail import Mail, folded, mbox_mails, read_mail, single_mail, url_key
+from planners.personal.mail import Mail, mbox_mails, read_mail, single_mail, url_key
+from planners.query.graph_faults import folded
 
 _FORMAT = "egotools personal index 3"
 _MAX_DAYS = 366  # of one event

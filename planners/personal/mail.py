@@ -20,20 +20,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from planners.query.graph_faults import folded
-
-__all__ = [
-    "Attachment",
-    "Mail",
-    "NamedAddress",
-    "RawMail",
-    "folded",
-    "mbox_mails",
-    "read_mail",
-    "single_mail",
-    "url_key",
-]
-
 _MAX_MESSAGE_BYTES = 32 * 2**20  # of a larger message only the headers are read
 _LONGEST_LINE = 2**16
 # RFC 4155: "From ", an address and a date, after an empty line; or bare, as newer mail programs write it.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from datetime import date, datetime, time, timedelta
@@ -20,7 +20,8 @@ from typing import Any, NamedTuple, TypeAlias
 from ontology.errors import InvalidArgumentError
 from ontology.files import read_yaml
 from planners.personal.index import open_to_read
-from planners.personal.mail import folded, url_key
+from planners.personal.mail import url_key
+from planners.query.graph_faults import folded
 
 _INDEX_SETTING = "EGOTOOLS_PERSONAL_INDEX"
 _LIMIT, _MAX_LIMIT = 50_000, 100_000
@@ -32,6 +33,7 @@ _COMPARED: Mapping[str, Callable[[str], str]] = {
     "url": url_key,
     "extension": lambda text: folded(text).removeprefix("."),
 }
+_NAMED = ("Person", "Event", "Place", "File", "Folder")  # types whose entities have names
 _Tool: TypeAlias = Callable[..., Any]
 _named: ContextVar[Path | None] = ContextVar("personal_index", default=None)
 _record: Any = typing.TypedDict  # of fields that are known when the table is read
@@ -45,6 +47,19 @@ def index_in_use(path: Path) -> Iterator[None]:
         yield
     finally:
         _named.reset(token)
+
+
+def known_names(texts: Sequence[str], quoted: Sequence[str]) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return which texts are names in the index, of people, events, places, files and folders; without an index none.
+    See :data:`planners.query.query_graph.FindNames`."""
+    forms = {text: folded(text.replace("’", "'")) for text in texts}
+    tables = [f"SELECT '{kind}' AS kind, folded, name FROM {_TYPES[kind]['table']}" for kind in _NAMED]
+    query = " UNION ".join(f"{each} WHERE folded IN (SELECT value FROM json_each(:forms))" for each in tables)
+    try:
+        rows = _rows(query, {"forms": json.dumps(list(forms.values()))})
+    except InvalidArgumentError:
+        return {}
+    return {text: [(row["kind"], row["name"]) for row in rows if row["folded"] == form] for text, form in forms.items()}
 
 
 class _Input(NamedTuple):

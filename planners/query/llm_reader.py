@@ -22,7 +22,15 @@ from ontology.json_values import first_error
 from planners.query.dates import date_spans, read_range
 from planners.query.domain import Domain
 from planners.query.graph_faults import date_notes, graph_faults
-from planners.query.query_graph import GoldRequest, ParsedRequest, QueryGraph, request_set, request_text, words_of
+from planners.query.query_graph import (
+    FindNames,
+    GoldRequest,
+    ParsedRequest,
+    QueryGraph,
+    request_set,
+    request_text,
+    words_of,
+)
 
 _PROMPTS = Environment(  # a prompt is no HTML
     loader=DictLoader(read_yaml(Path(__file__).parent / "prompt.yaml")), undefined=StrictUndefined, autoescape=False
@@ -48,7 +56,9 @@ class LlmParser:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
-    def parse(self, request: str, domain: Domain, today: date, *, best_effort: bool = False) -> ParsedRequest:
+    def parse(
+        self, request: str, domain: Domain, today: date, *, best_effort: bool = False, names: FindNames | None = None
+    ) -> ParsedRequest:
         """Return the graph of a request; see :class:`planners.query.query_graph.Parser`. A model leaves nothing out by
         itself. Raises ModelError when the model fails, and when none of its answers is a graph without faults."""
         text = request_text(request)

@@ -9,17 +9,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from ontology.errors import InvalidArgumentError
 from ontology.files import read_yaml
 from ontology.names import is_noun, is_word, noun_lemma
-from planners.query.dates import date_spans
+from planners.query.dates import DateSpan, date_spans
 from planners.query.domain import Domain
 from planners.query.numbers import NUMBER, number_of
+from planners.query.query_graph import FindNames
 
 _T = TypeVar("_T")
 _TEXTS: Mapping[str, str] = read_yaml(Path(__file__).parent / "request_words.yaml")
@@ -145,10 +148,6 @@ def _phrase(words: str) -> EdgePhrase:
 
 # What a request mentions.
 
-# Texts, and those of them in quotation marks → for each that is a name in the data: the types it is of, and the name as
-# written there
-FindNames: TypeAlias = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[tuple[str, str]]]]
-
 _QUOTED = re.compile(r"(?<!\w)(?:\"([^\"\s][^\"]*)\"|“([^”\s][^”]*)”|'([^'\s][^']*)'|‘([^’\s][^’]*)’)(?!\w)")
 _WORD = re.compile(r"[^\s,;]+")
 _CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x10000))))}]"
@@ -180,22 +179,31 @@ class RequestValue(NamedTuple):
     op: str = "="  # of a date, the operator that its words say
 
 
-def request_values(request: str, words: Lexicon, today: date, names: FindNames | None = None) -> list[RequestValue]:
-    """Return the values of a request in their order; none overlaps another. Dates are left out where the domain has none."""
+def request_values(
+    request: str, words: Lexicon, today: date, names: FindNames | None, *, guess: bool
+) -> list[RequestValue]:
+    """Return the values of a request in their order; none overlaps another. Dates are left out where the domain has none.
+
+    :param guess: whether what looks like a name is one, beside those that ``names`` finds.
+    """
     found = [
         RequestValue(*match.span(), next(filter(None, match.groups())), "quoted") for match in _QUOTED.finditer(request)
     ]
     rest = _blank(request, found)
     if names:
-        steps = _STEPS.finditer(rest)
+        steps = () if guess else _STEPS.finditer(rest)
         found += [RequestValue(*match.span(), f"{number_of(match[1]) or 1:.0f}", "steps") for match in steps]
-        found = list(_known(request, _blank(request, found), found, words, names))
+        known = _known(request, _blank(request, found), found, words, names, guess=guess)
+        days = list[DateSpan]()
+        with suppress(InvalidArgumentError):  # what cannot be read may be part of a name
+            days += date_spans(rest, today) if guess else ()
+        found = [each for each in known if not any(day.start <= each.start and each.end <= day.end for day in days)]
         rest = _blank(request, found)
     if words.dates or any(words.dated.values()):
         found += [RequestValue(*span[:3], "date", op=span.op) for span in date_spans(rest, today)]
         rest = _blank(request, found)
     found += _shaped(rest, words)
-    found += _names(_blank(request, found), words) if names is None else []  # else what is no name of the data is none
+    found += _names(_blank(request, found), words) if guess else []
     return sorted(found)
 
 
@@ -210,7 +218,7 @@ def masked(request: str, values: list[RequestValue]) -> str:
             plain = "she"
         stand_in = "" if value.kind in ("date", "steps") else plain
         text[value.start : value.end] = stand_in[: value.end - value.start].ljust(value.end - value.start)
-    if not any(value.kind == "known" for value in values):
+    if {value.kind for value in values} & {"known", "name"} != {"known"}:
         return "".join(text)
     # "Both" says nothing that "and" does not, and is misread before verbs.
     return re.sub(r"\bboth\b(?=.* and )", "    ", "".join(text), flags=re.IGNORECASE)
@@ -224,28 +232,49 @@ def _blank(request: str, values: Sequence[RequestValue]) -> str:
 
 
 def _known(
-    request: str, rest: str, found: Sequence[RequestValue], words: Lexicon, names: FindNames
+    request: str, rest: str, found: Sequence[RequestValue], words: Lexicon, names: FindNames, *, guess: bool
 ) -> Iterator[RequestValue]:
-    """The names that the data has, verbatim and longest first; what else is quoted stays as it is."""
+    """The names that the data has, verbatim and longest first; what else is quoted stays as it is. Where names may be
+    guessed too, texts need not look like one."""
     tokens = list(re.finditer(r"[^\s;?!()\"“”]+", rest))
     strange = [_is_strange(each[0], words) or (at > 0 and each[0] != each[0].lower()) for at, each in enumerate(tokens)]
     spans: dict[str, tuple[int, int]] = {}
     for size in range(min(_MOST_NAME_WORDS, len(tokens)), 0, -1):
         for at in range(len(tokens) - size + 1):
             start, end = tokens[at].start(), tokens[at + size - 1].end()
-            if strange[at] and strange[at + size - 1] and ";" not in rest[start:end]:
-                spans.setdefault(re.sub(r"['’]s$", "", request[start:end].rstrip(".,:")), (start, end))
+            likely = any(strange[at : at + 2]) or size == 1 if guess else strange[at] and strange[at + size - 1]
+            text = re.sub(r"['’]s$", "", request[start:end].rstrip(".,:"))
+            if likely and text and ";" not in rest[start:end]:
+                spans.setdefault(text, (start, at))
     quoted = [each.text for each in found if each.kind == "quoted"]
-    chosen = list(dict.fromkeys([*quoted, *sorted(spans, key=_strangeness)[:_MOST_CANDIDATES]]))
+    most = None if guess else _MOST_CANDIDATES
+    chosen = list(dict.fromkeys([*quoted, *sorted(spans, key=_strangeness)[:most]]))
     known = names(chosen, quoted)
     taken: list[tuple[int, int]] = []
     for each in found:
-        yield _named(request, each, known[each.text], words) if known.get(each.text) else each
-    for text, (start, _) in spans.items():
-        end = start + len(text)
-        if known.get(text) and not any(a < end and start < b for a, b in taken):
+        yield _named(request, each, known[each.text], words, guess=guess) if known.get(each.text) else each
+    written = [each[0] for each in tokens]
+    for text, (start, at) in spans.items():
+        end, of = start + len(text), known.get(text)
+        if not of or any(a < end and start < b for a, b in taken):
+            continue
+        if not guess or " " in text or _is_whole(written, at, text, {kind for kind, _ in of}, words):
             taken.append((start, end))
-            yield _named(request, RequestValue(start, end, text, "name"), known[text], words)
+            yield _named(request, RequestValue(start, end, text, "name"), of, words, guess=guess)
+
+
+def _is_whole(written: Sequence[str], at: int, text: str, types: set[str], words: Lexicon) -> bool:
+    """Whether a word that is a name means it: a noun of the domain and a number do beside a noun of its type ("the folder
+    Documents"), any other one where it is no part of a longer text ("the dentist bill", "travel documents")."""
+    before, behind = written[at - 1 : at][-1:], written[at + 1 : at + 2] if written[at] == text else []
+    beside = [each for each in (*before, *behind) if not each.endswith((",", ":"))]
+    forms = {form for each in beside for form in (each, noun_lemma(each.casefold()))}
+    own = [bool(types & {*words.nouns[each]}) for each in forms if each in words.nouns]
+    if text.isdigit() or noun_lemma(text.casefold()) in words.nouns:
+        return any(own)
+    shaped = any(shape.pattern.fullmatch(text) and shape.field.kind in types for shape in words.shapes)  # it says so
+    strange = text != text.casefold() or _is_strange(noun_lemma(text), words)
+    return strange and not shaped and all(own) and not any(_is_strange(each, words) for each in forms)
 
 
 def _strangeness(text: str) -> int:
@@ -263,11 +292,13 @@ def _is_strange(word: str, words: Lexicon) -> bool:
     return bare != low or not low.isalpha() or not is_word(low) or is_noun(low)
 
 
-def _named(request: str, value: RequestValue, of: Sequence[tuple[str, str]], words: Lexicon) -> RequestValue:
-    """A known name; the noun of its type before it is part of it ("the tool 'Book room'")."""
+def _named(
+    request: str, value: RequestValue, of: Sequence[tuple[str, str]], words: Lexicon, *, guess: bool
+) -> RequestValue:
+    """A known name; the noun of its type before it is part of it ("the tool 'Book room'"), unless names may be guessed."""
     fields = tuple(FieldName(kind, words.names[kind]) for kind, _ in of if kind in words.names)
     start, before = value.start, list(re.finditer(r"\w+(?= )", request[: value.start]))
-    for size in range(min(_MOST_WORDS, len(before)), 0, -1):
+    for size in range(0 if guess else min(_MOST_WORDS, len(before)), 0, -1):
         *first, last = [each[0].casefold() for each in before[-size:]]
         types = words.nouns.get(" ".join([*first, noun_lemma(last)]), ())
         if own := tuple(each for each in fields if each.kind in types):
@@ -344,7 +375,7 @@ class Mention:
 def find_mentions(doc: Any, values: Sequence[RequestValue], words: Lexicon, *, guess: bool) -> list[Mention]:
     """Return the mentions of a parsed request, in order. ``doc`` is spaCy's parse of the masked request; ``guess`` says
     whether what looks like a name or a topic is one, where the names of the data are not known."""
-    found = [_value(value, doc, words) for value in values if value.kind != "steps"]
+    found = [_value(value, doc, words, guess=guess) for value in values if value.kind != "steps"]
     taken = {at for each in found for at in each.tokens}
     verb = next((token for token in doc if token.lower_ not in WORDS["before"]), doc[0])
     at = 0
@@ -400,7 +431,7 @@ def _names_in_lower_case(doc: Any, found: Sequence[Mention], words: Lexicon) -> 
     return names
 
 
-def _value(value: RequestValue, doc: Any, words: Lexicon) -> Mention:
+def _value(value: RequestValue, doc: Any, words: Lexicon, *, guess: bool) -> Mention:
     if value.kind == "date":
         at = next((token.i for token in doc if token.idx >= value.end), len(doc))
         types = (words.dates,) if words.dates else ()
@@ -408,15 +439,17 @@ def _value(value: RequestValue, doc: Any, words: Lexicon) -> Mention:
     tokens = [each for each in doc if each.idx < value.end and value.start < each.idx + len(each) and not each.is_space]
     inside = {token.i for token in tokens}
     root = next((token for token in tokens if token.head.i not in inside or token.head.i == token.i), tokens[-1])
+    kinds = tuple(dict.fromkeys(each.kind for each in value.fields))
+    known = guess and value.kind == "known"  # the name may be a topic too: its types are known, its field is not
     return Mention(
         root.i,
-        tuple(dict.fromkeys(each.kind for each in value.fields)) or tuple(words.names),
+        kinds or tuple(words.names),
         "value",
         value.text,
-        fields=value.fields,
+        fields=() if known else value.fields,
         tokens=tuple(sorted(inside)),
         singular=True,
-        likely=_likely(value, doc, words),
+        likely=frozenset(kinds) if known else _likely(value, doc, words),
     )
 
 

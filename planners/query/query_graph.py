@@ -7,6 +7,7 @@ steps, counts, groups, orders) is left out of the JSON where it is not used. Whe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -19,6 +20,7 @@ from ontology.errors import InvalidArgumentError
 from planners.query.domain import Domain
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_OfDomain: TypeAlias = Annotated[str, Field(min_length=1)]  # a type, an edge or a field: those of a graph have any name
 Scalar: TypeAlias = str | int | float | bool
 MAX_VARS = 24  # the most variables of a graph
 _MAX_CONSTRAINTS = 64
@@ -52,7 +54,7 @@ class EdgeConstraint(_Form):
 
     kind: Literal["edge"] = "edge"
     source: _Name = Field(alias="from")
-    edge: _Name
+    edge: _OfDomain
     target: _Name = Field(alias="to")
     negated: bool = False
     only: bool = False
@@ -67,7 +69,7 @@ class FilterConstraint(_Form):
 
     kind: Literal["filter"] = "filter"
     var: _Name
-    field: _Name
+    field: _OfDomain
     op: Literal["=", "contains", "<", ">", "<=", ">="]
     value: Scalar
     others: Annotated[tuple[Scalar, ...], Field(max_length=20, strict=False)] = ()
@@ -110,7 +112,7 @@ class QueryGraph(_Form):
     action: Literal["find", "count", "group", "top", "measure"]
     return_var: _Name
     return_mode: Literal["one", "all"] = "all"
-    vars: dict[_Name, _Name] = Field(min_length=1, max_length=MAX_VARS)
+    vars: dict[_Name, _OfDomain] = Field(min_length=1, max_length=MAX_VARS)
     constraints: tuple[Constraint, ...] = Field(default=(), max_length=_MAX_CONSTRAINTS, strict=False)
     measure: Measure | None = None
     by: str = ""
@@ -167,15 +169,23 @@ class ParsedRequest:
     left_out: tuple[str, ...] = ()  # of these, what names or narrows something and is not in the graph
 
 
+# Texts, and those of them in quotation marks → for each that is a name in the data: the types it is of, and the name as
+# written there
+FindNames: TypeAlias = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[tuple[str, str]]]]
+
+
 class Parser(Protocol):
     """Turns words into graphs. May be used by several threads at once."""
 
     name: str
 
-    def parse(self, request: str, domain: Domain, today: date, *, best_effort: bool = False) -> ParsedRequest:
+    def parse(
+        self, request: str, domain: Domain, today: date, *, best_effort: bool = False, names: FindNames | None = None
+    ) -> ParsedRequest:
         """Return the graph of a request; it has no faults under the domain, and each of its dates can be read.
 
         :param best_effort: whether a graph that lacks a part of the request is returned too, with what was left out.
+        :param names: looks up which texts are names in the data; a model takes names as the request writes them.
         :raises InvalidArgumentError: when a word of the request is not known, or no graph without faults was found.
         """
         ...

@@ -26,7 +26,6 @@ from planners.query.mentions import (
     ORDINALS,
     WORDS,
     FieldName,
-    FindNames,
     Lexicon,
     Mention,
     find_mentions,
@@ -34,7 +33,7 @@ from planners.query.mentions import (
     masked,
     request_values,
 )
-from planners.query.query_graph import MAX_VARS, ParsedRequest, QueryGraph, request_text
+from planners.query.query_graph import MAX_VARS, FindNames, ParsedRequest, QueryGraph, request_text
 
 _LEFT_OUT = "Say it in other words, leave it out, or use --best-effort; `egotools plan` finds the tools for an order"
 _LOCK = Lock()  # spaCy's string store is shared
@@ -59,16 +58,17 @@ class RulesParser:
     def parse(
         self, request: str, domain: Domain, today: date, *, best_effort: bool = False, names: FindNames | None = None
     ) -> ParsedRequest:
-        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`. ``names`` looks up texts that
-        may be names in the data; without it names are what looks like one."""
+        """Return the graph of a request; see :class:`planners.query.query_graph.Parser`. What is no name of the data may
+        still be one, where it looks like it, but in a domain that is extended and has ``names``."""
         text = unicodedata.normalize("NFC", request_text(request))
         if id(domain) not in self._lexicons:
             self._lexicons[id(domain)] = (domain, lexicon(domain))  # with the domain, whose id is then of no other
         words = self._lexicons[id(domain)][1]
-        values = request_values(text, words, today, names)
+        guess = names is None or not domain.extended
+        values = request_values(text, words, today, names, guess=guess)
         with _LOCK:
             doc = _english()(masked(text, values))
-        links = Links(domain, words, find_mentions(doc, values, words, guess=names is None))
+        links = Links(domain, words, find_mentions(doc, values, words, guess=guess))
         if len(links.mentions) > MAX_VARS:
             bound = f"and a query graph has at most {MAX_VARS} variables"
             raise _refused(f"the request mentions {len(links.mentions)} things, {bound}", "Ask for less at a time")

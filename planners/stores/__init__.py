@@ -26,7 +26,7 @@ READABLE_ADDRESSES = ("ladybug:PATH", "csv:FOLDER", "neo4j:bolt://USER:PASSWORD@
 async def open_graph(address: str = "memory", sandbox: Sandbox | None = None) -> AsyncIterator[PropertyGraph]:
     """Open the graph of a task, and close it at the end.
 
-    :param sandbox: runs the queries of a graph in ``memory``, which refuses them without one, or as RDF.
+    :param sandbox: runs the queries of a graph in ``memory``, or as RDF; one with the usual limits where None.
     :raises InvalidArgumentError: when it is no such address.
     :raises MissingExtraError: when the store needs a package that is not installed.
     :raises StorageError: when the store cannot be reached.
@@ -69,15 +69,13 @@ async def open_readable(address: str, cache: Path) -> AsyncIterator[ReadableGrap
         async with open_bolt_reader(rest) as bolt:
             yield bolt
         return
-    problem, remedy = "", f"Use one of {', '.join(READABLE_ADDRESSES)}"
-    if store == "graphml":
-        problem, remedy = "GraphML is no longer read", "Write its nodes and edges as CSV files, and use csv:FOLDER"
-    elif not rest or store not in ("ladybug", "csv"):
+    problem = ""
+    if not rest or store not in ("ladybug", "csv"):
         problem = f"no graph has the address {store[:80]!r}"
     elif "://" in rest:  # it may hold a password, so it is not shown
         problem = f"{store}: takes a path, and this is the address of a server"
     if problem:
-        raise InvalidArgumentError(problem, subject="graph", remedy=remedy)
+        raise InvalidArgumentError(problem, subject="graph", remedy=f"Use one of {', '.join(READABLE_ADDRESSES)}")
     from planners.stores.ladybug import loaded_folder, open_ladybug_reader
 
     path = Path(rest)

@@ -57,8 +57,7 @@ os._exit(0)  # taking the interpreter down would take longer than most code
 
 
 class MemoryGraph(graphs.RowsGraph):
-    """A graph in this process, which begins with ``state``. Code of a model runs in the sandbox, on a copy; without a
-    sandbox, queries are refused. The code finds the graph as ``G``, a ``networkx.MultiDiGraph``: nodes with the
+    """A graph in this process, which begins with ``state``. Code of a model runs in the sandbox, on a copy. The code finds the graph as ``G``, a ``networkx.MultiDiGraph``: nodes with the
     attribute ``label`` and their properties, edges with ``type`` and theirs (a property named ``label`` of a node, or
     ``type`` of an edge, has ``_`` appended). It sets ``result``."""
 
@@ -66,13 +65,11 @@ class MemoryGraph(graphs.RowsGraph):
 
     def __init__(self, sandbox: Sandbox | None = None, state: GraphState | None = None) -> None:
         super().__init__(state)
-        self._sandbox = sandbox
+        self._sandbox = sandbox or Sandbox()
 
     async def query(self, text: str, limits: QueryLimits = _LIMITS) -> QueryRows:
         """Run Python that sets ``result``: a value, a list of values, of rows or of dictionaries with equal keys.
         Dictionaries with equal keys have these as columns, lists of one length numbers."""
-        if self._sandbox is None:
-            raise StatementError("no sandbox runs Python for this graph", remedy="Open the graph with a sandbox")
         graphs.check_characters(text, "the code")
         names = {key: f"n{at}" for at, key in enumerate(self.rows.nodes, 1)}
         request = {

@@ -29,13 +29,22 @@ from planners.dfs.tool_resolver import Choice, ToolResolver
 from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.query import load_parser
-from planners.query.query_graph import ParsedRequest
+from planners.query.query_graph import FindNames, ParsedRequest
 from services.jobs.served_store import tools_client
 from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent, in_thread, observed
 
 # Modules of Python whose functions a shipped domain calls
 DOMAIN_MODULES = {"personal": ("planners.personal.personal_tools",)}
 _PARSING = ThreadPoolExecutor(2, "parse")  # their own, so that a long sentence keeps nothing else of the server waiting
+
+
+def names_of(domain: Domain) -> FindNames | None:
+    """Return what looks up names in the data of a shipped domain; None of a domain without an index."""
+    if domain.name != "personal":
+        return None
+    from planners.personal import known_names
+
+    return known_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +70,8 @@ class Walk:
             return ParsedRequest(self.graph)
         if not self.request.strip():
             raise InvalidArgumentError("there is no request", subject="request", remedy="Write one, or give --graph")
-        parser = load_parser(self.parser, self.model)
-        return parser.parse(self.request, self.domain, self.today, best_effort=self.best_effort)
+        parser, names = load_parser(self.parser, self.model), names_of(self.domain)
+        return parser.parse(self.request, self.domain, self.today, best_effort=self.best_effort, names=names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +249,7 @@ def walk_plan(
 
     async def work(asked: PlanRequest, observe: Callable[[RunEvent], None]) -> None:
         domain, day = domains[asked.domain or next(iter(domains))], date.today()
-        parsed = await in_thread(_PARSING, partial(parser.parse, asked.request, domain, day))
+        parsed = await in_thread(_PARSING, partial(parser.parse, asked.request, domain, day, names=names_of(domain)))
         told = {"notes": list(parsed.notes), "left_out": list(parsed.left_out)}
         observe({"event": "GraphMade", "graph": parsed.graph.to_json(), **told})
 

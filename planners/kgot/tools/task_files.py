@@ -22,14 +22,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from egotools import ToolRequestError
-from ontology.errors import (
-    DocumentError,
-    InvalidArgumentError,
-    MissingExtraError,
-    StorageError,
-    TooLargeError,
-    UnsupportedError,
-)
+from ontology.errors import DocumentError, InvalidArgumentError, MissingExtraError, StorageError, TooLargeError
 from ontology.files import open_regular
 from planners.calls.sandbox import Sandbox, SandboxLimits
 from planners.journal.run_journal import RunJournal
@@ -70,13 +63,11 @@ class TaskFiles:
     """Files by name: those of the task and what was unpacked from them; nothing else can be reached.
 
     :param files: of the task. Names are those of the files, without their folders.
-    :param folder: for what is unpacked; of this run alone, and its owner removes it. None: nothing can be unpacked.
+    :param folder: for what is unpacked; of this run alone, and its owner removes it.
     :raises InvalidArgumentError: when one is a link, a folder, a device or a pipe, does not exist, or has the name of another.
     """
 
-    def __init__(
-        self, files: Iterable[Path] = (), folder: Path | None = None, *, limits: ZipLimits | None = None
-    ) -> None:
+    def __init__(self, files: Iterable[Path], folder: Path, *, limits: ZipLimits | None = None) -> None:
         self._folder, self._limits = folder, limits or ZipLimits()
         self._converter = FileConverter()
         self._files: dict[str, Path] = {}
@@ -151,12 +142,6 @@ class TaskFiles:
             return {**body, "text": "", "note": "no text was found; a scanned page is an image"}
         return {**body, "note": "not the whole table; without a page all its rows are returned"} if is_table else body
 
-    async def check_folder(self) -> None:
-        """Raise :class:`UnsupportedError` when there is no folder for unpacked files."""
-        if self._folder is None:
-            problem = "this run has no folder for unpacked files"
-            raise UnsupportedError(problem, subject="extract_zip", remedy="Give one")
-
     async def extract_zip(self, file: str) -> dict[str, Any]:
         """Unpack an archive into files of the task, unless that was done: ``{"file", "files": [{"name", "path", "bytes"}]}``.
 
@@ -177,7 +162,6 @@ class TaskFiles:
                 await self._unpack(body["file"], {each["path"]: each["name"] for each in body["files"]})
 
     async def _unpack(self, file: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
-        await self.check_folder()
         async with self._one_at_a_time:
             if file not in self._unpacked:
                 contents = await asyncio.to_thread(_members, file, self.read(file), self._limits)
@@ -197,8 +181,6 @@ class TaskFiles:
         :raises StorageError: when it cannot be written.
         :raises TooLargeError: when the run has too many files.
         """
-        if self._folder is None:
-            raise StorageError("this run has no folder for unpacked files", subject=path, remedy="Give one")
         if len(self._files) >= _MAX_FILES:
             raise TooLargeError(f"the run has {_MAX_FILES:,} files already", subject=path)
         # The last part of the path as a name of one line, of bounded length; its ending is kept.

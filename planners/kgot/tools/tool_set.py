@@ -30,7 +30,7 @@ from ontology.tool_effects import Effect
 from planners.calls.sandbox import Sandbox
 from planners.calls.tool_finder import Finder, FoundTool, FoundTools
 from planners.journal.step_log import on_a_thread
-from planners.kgot.tools.task_files import TaskFiles, image_type
+from planners.kgot.tools.task_files import FileConverter, TaskFiles, image_type
 from planners.kgot.tools.web_tools import WebTools
 
 NAMESPACE = "kgot"
@@ -300,10 +300,10 @@ def standard_tools(
         "run_python": (run_python, sandbox.check),
         "ask_llm": (ask_llm, has(given.chat, "ask_llm")),
         "inspect_file": (files.inspect_file, None),
-        "extract_zip": (files.extract_zip, files.check_folder),
+        "extract_zip": (files.extract_zip, None),
         "inspect_image": (inspect_image, has(given.vision, "inspect_image")),
         "search": (web.search, web.check_search),
-        "read_page": (web.read_page, web.check_pages),
+        "read_page": (web.read_page, FileConverter().check),
     }
     text = package_files("planners.kgot.tools").joinpath("tools.yaml").read_text(encoding="utf-8")
     told = yaml.safe_load(text.replace("{seconds:g}", f"{sandbox.limits.seconds:g}"))

@@ -79,10 +79,6 @@ class WebTools:
             problem = "no search endpoint is configured"
             raise UnsupportedError(problem, subject="search", remedy="Configure its address")
 
-    async def check_pages(self) -> None:
-        """Raise why HTML cannot be made text here; see :meth:`FileConverter.check`."""
-        await self._converter.check()
-
     async def search(self, query: str) -> dict[str, Any]:
         """Search the web."""
         await self.check_search()

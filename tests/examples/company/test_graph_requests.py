@@ -8,7 +8,7 @@ from egotools.calling.http_invoker import HttpInvoker
 from examples.company.records import facts
 from inference import HashingEncoder
 from planners.calls.tool_finder import ToolFinder
-from planners.dfs.executor import date_resolver, execute
+from planners.dfs.executor import execute
 from planners.dfs.tool_resolver import ToolResolver
 from planners.query.domain import read_domain
 from planners.query.query_graph import request_set
@@ -33,7 +33,7 @@ async def test_every_request_of_the_set_is_answered_and_nothing_is_missing(
     async with client_of(store) as client:
         resolver = ToolResolver(domain, ToolFinder(client), invoker)
         found = {
-            gold.id: await execute(gold.graph, domain, resolver, resolve_date=date_resolver(facts()["today"]))
+            gold.id: await execute(gold.graph, domain, resolver, today=facts()["today"])
             for gold in request_set("enterprise")
         }
     assert len(found) == 102

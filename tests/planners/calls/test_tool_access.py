@@ -52,7 +52,7 @@ def test_the_first_rule_that_matches_decides(tmp_path: Path, subtests: pytest.Su
 
 
 @pytest.mark.parametrize(("text", "said"), POLICY["faults"])
-def test_faults_of_a_policy_name_the_rule_and_its_key(tmp_path: Path, text: str, said: str) -> None:
+def test_faults_of_a_policy_name_the_line_and_its_key(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         written(tmp_path, text)
     assert said in caught.value.problem

@@ -20,8 +20,8 @@ def day(text: str) -> str:
 
 
 def date_range(each: FilterConstraint) -> tuple[date | None, date | None]:
-    """Reads ``2025-02-01..2025-03-01`` and what lies before or after its beginning."""
-    start, _, end = str(each.value).partition("..")
+    """Reads ``2025-02-01/2025-03-01`` and what lies before or after its beginning."""
+    start, _, end = str(each.value).partition("/")
     first = date.fromisoformat(start)
     if each.op == "=":
         return first, date.fromisoformat(end)

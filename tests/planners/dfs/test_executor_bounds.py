@@ -13,12 +13,13 @@ from planners.dfs import resolver
 from planners.dfs.executor import Execution, answer_graph, execute
 from planners.dfs.resolver import Entity, Step
 from planners.query.domain import read_domain
-from planners.query.query_graph import FilterConstraint, QueryGraph, words_of
+from planners.query.query_graph import QueryGraph, words_of
 from tests.harness.waiting import until
-from tests.planners.dfs.memory_resolver import MemoryResolver, date_range, day
+from tests.planners.dfs.memory_resolver import MemoryResolver, day
 
 Event = dict[str, Any]
 DOMAIN = read_domain("personal")
+TODAY = date(2025, 2, 1)
 VARS = {"e": "Email", "p": "Person", "p1": "Person", "p2": "Person", "self": "Self", "f": "File", "dir": "Folder", "ev": "Event", "d": "Date"}  # fmt: skip
 TWO_PEOPLE = ("ev", "p1 attended ev; p2 attended ev; p1.name = Person 3; p2.name = Person 6")
 
@@ -63,7 +64,7 @@ def mailbox() -> MemoryResolver:
 
 async def run(graph: QueryGraph, data: MemoryResolver, events: list[Event] | None = None) -> Execution:
     seen: list[Event] = [] if events is None else events
-    return await execute(graph, DOMAIN, data, resolve_date=date_range, observe=seen.append)
+    return await execute(graph, DOMAIN, data, today=TODAY, observe=seen.append)
 
 
 def missing(execution: Execution) -> list[str]:
@@ -72,7 +73,7 @@ def missing(execution: Execution) -> list[str]:
 
 async def test_what_a_failed_call_leaves_out_is_said() -> None:
     data = mailbox()
-    graph = graph_of("e", "e to self; e sent_on d; d.value = 2025-02-01..2025-03-01; e has_attachment f; f parent dir")
+    graph = graph_of("e", "e to self; e sent_on d; d.value = 2025-02-01/2025-03-01; e has_attachment f; f parent dir")
     whole = await run(graph, data)
     data.broken = {"File parent Folder", "Folder ← parent File", "Folder"}
     events: list[Event] = []
@@ -86,15 +87,12 @@ async def test_what_a_failed_call_leaves_out_is_said() -> None:
 
 
 async def test_a_date_that_cannot_be_read_is_left_out() -> None:
-    def unread(each: FilterConstraint) -> tuple[date | None, date | None]:
-        raise InvalidArgumentError("no date", subject=str(each.value))
-
     graph = graph_of("e", "e from p; p.name = Person 1; e sent_on d; d.value = whenever")
-    execution = await execute(graph, DOMAIN, mailbox(), resolve_date=unread)
+    execution = await run(graph, mailbox())
     assert missing(execution) == ["e sent_on d", "d.value = whenever"]
-    assert "whenever: no date" in execution.missing[0].reason and execution.count == 30
+    assert "whenever: not a date expression" in execution.missing[0].reason and execution.count == 30
     alone = graph_of("d", "e sent_on d; d.value = whenever")
-    execution = await execute(alone, DOMAIN, mailbox(), resolve_date=unread)
+    execution = await run(alone, mailbox())
     assert (execution.count, len(missing(execution))) == (None, 2)
 
 

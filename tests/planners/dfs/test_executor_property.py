@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.executor import Execution, answer_graph, execute
 from tests.planners.dfs.brute_force import brute_force
-from tests.planners.dfs.memory_resolver import MemoryResolver, date_range, day
+from tests.planners.dfs.memory_resolver import MemoryResolver, day
 
 DOMAIN = Domain.model_validate(yaml.safe_load(Path(__file__).with_name("letters.yaml").read_text("utf-8")))
 SIGNATURES = list(DOMAIN.signatures())
@@ -27,7 +27,8 @@ CALLS = ["Letter", "Person", *(f"{a} {e} {b}" for a, e, b in SIGNATURES), *(f"{b
 
 
 RANDOM = st.randoms(use_true_random=True)  # the drawn values of hypothesis are mostly small: few cycles, empty answers
-RANGES = ["2025-02-02..2025-02-04", "2025-02-01..2025-02-03"]
+RANGES = ["2025-02-02/2025-02-04", "2025-02-01/2025-02-03"]
+TODAY = date(2025, 2, 1)
 FILTERS: list[tuple[str, str, Any]] = [
     ("name", "=", "ann"),
     ("name", "contains", "ann"),
@@ -114,7 +115,7 @@ async def test_the_answer_is_that_of_trying_every_assignment(random: Random) -> 
     graph, data = graphs(random), tables(random)
     if not _startable(graph):
         return
-    execution = await execute(graph, DOMAIN, data, resolve_date=date_range)
+    execution = await execute(graph, DOMAIN, data, today=TODAY)
     wanted = brute_force(graph, data)
     assert _shown(execution) == wanted
     answer = wanted[graph.return_var]
@@ -134,7 +135,7 @@ async def test_with_failures_it_is_that_of_the_graph_without_what_is_missing(ran
     if not _startable(graph):
         return
     data.broken = set(random.sample(CALLS, random.randint(1, 5)))
-    execution = await execute(graph, DOMAIN, data, resolve_date=date_range)
+    execution = await execute(graph, DOMAIN, data, today=TODAY)
     missing = [each for one in execution.missing for each in one.constraints]
     assert len(set(missing)) == len(missing)
     if execution.count is None:
@@ -171,7 +172,7 @@ async def test_exclusion_and_alternatives_are_differences_and_unions(random: Ran
 
     async def answer(graph: QueryGraph) -> set[str]:
         assert graph_faults(graph, DOMAIN) == ()
-        found = await answer_graph(graph, DOMAIN, data, today=date(2025, 2, 1))
+        found = await answer_graph(graph, DOMAIN, data, today=TODAY)
         assert found["count"] == len(found["answer"])
         return {each["id"] for each in found["answer"]}
 

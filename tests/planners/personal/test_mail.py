@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planners.personal.mail import Mail, RawMail, folded, mbox_mails, read_mail, single_mail
+from planners.personal.mail import Mail, RawMail, mbox_mails, read_mail, single_mail
+from planners.query.graph_faults import folded
 
 
 @pytest.mark.parametrize(

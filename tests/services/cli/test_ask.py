@@ -75,7 +75,7 @@ def test_what_is_no_sure_answer_ends_the_command_with_its_code(run: Run, graph: 
 def test_a_catalog_must_be_of_the_graph(run: Run, graph: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     for text, said in (
-        ("accepted: false\n", "accepted: there is no such key"),
+        ("accepted: false\n", "unknown key 'accepted'"),
         ("nodes: {Lorry: {}}\n", "the graph does not have Lorry"),
     ):
         file.write_text(text, encoding="utf-8")

@@ -132,3 +132,18 @@ def test_names_of_a_mailbox_do_not_command_the_terminal(run: Run, tmp_path: Path
         code, out, error = run("plan", request, *given)
         assert code == 0 and "not read" in error, error
         assert "red" in out and not {"\x1b", "\x07", "\x9b"} & {*out, *error}
+
+
+def test_a_name_of_the_data_is_found_in_lower_case_and_its_run_replayed_without_the_index(
+    run: Run, tmp_path: Path
+) -> None:
+    store, index, folder = tmp_path / "store", tmp_path / "index.sqlite", tmp_path / "home" / "files" / "Tax papers"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("x", encoding="utf-8")
+    build_snapshot(["python:planners.personal.personal_tools"], store, encoder=HashingEncoder())
+    given = ("--domain", "personal", "--store", store, "--index", index, "--journal", tmp_path / "run", "--json")
+    _, first, _ = run("plan", "Find the files in the tax papers.", *given, "--data", tmp_path / "home")
+    index.unlink()
+    _, again, _ = run("plan", "Find the files in the tax papers.", *given, "--replay")
+    for told in map(json.loads, (first, again)):
+        assert [each["id"] for each in told["execution"]["answer"]] == ["files/Tax papers/a.txt"]

@@ -1,4 +1,4 @@
-"""Catalogs: every fault of a file is named with its field; the text for a prompt, what it says and how long it is."""
+"""Catalogs: every fault of a file is named with its line; the text for a prompt, what it says and how long it is."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def node(name: str, *properties: PropertyKey) -> NodeType:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("about: a\nnode: {}\n", "node: there is no such key"),
-        ("nodes:\n  A:\n    describe: a\n", r"nodes\.A\.describe: there is no such key"),
-        ("nodes:\n  A: {}\n  B: {}\n  A: {}\n", r"line 4: the key 'A' stands twice"),
-        ("nodes:\n  A:\n    words: [a, b, a]\n", r"nodes\.A\.words: .*has 'a' twice"),
+        ("about: a\nnode: {}\n", "line 2: the file has an unknown key 'node'"),
+        ("nodes:\n  A:\n    describe: a\n", r"line 3: nodes\.A has an unknown key 'describe'"),
+        ("nodes:\n  A: {}\n  B: {}\n  A: {}\n", r"line 4: nodes has the key 'A' twice"),
+        ("nodes:\n  A:\n    words: [a, b, a]\n", r"line 3: A\.words has 'a' twice"),
         (
             "nodes:\n  A:\n    properties:\n      p: {role: price}\n",
-            r"nodes\.A\.properties\.p\.role: Input should be '', 'key', 'name'",
+            r"line 4: p\.role: Input should be '', 'key', 'name'",
         ),
         ("nodes: {A: {}\n", r"line 2: invalid YAML"),
         ("", r"line 1: the file is empty"),
         ("a: b\nnodes: {A: {word: x}}", "2 fault"),
     ],
 )
-def test_a_fault_is_named_with_its_field(tmp_path: Path, text: str, fault: str) -> None:
+def test_a_fault_is_named_with_its_line(tmp_path: Path, text: str, fault: str) -> None:
     with pytest.raises(InvalidArgumentError, match=fault) as raised:
         read_catalog(_file(tmp_path, text))
     assert raised.value.subject.endswith("mine.yaml")

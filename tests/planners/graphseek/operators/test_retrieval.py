@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planners.calls.model_text import PromptTokens
+from planners.calls.model_text import prompt_tokens
 from planners.graphseek.operators.operator import Operator, OperatorFault
 from planners.graphseek.operators.table import filter_ as FILTER
 from planners.graphseek.operators.table import merge as MERGE
@@ -114,7 +114,7 @@ async def test_filter_groups_and_aggregates_like_a_list(store: ResultStore, rows
 async def test_read_fits_whatever_the_rows(store: ResultStore) -> None:
     wide = (await kept(store, [column(f"c{at}") for at in range(200)], [("한" * 500,) * 200] * 3)).handle
     result = await run(store, READ, handle=wide)
-    assert PromptTokens().count(result.summary) <= 600
+    assert prompt_tokens(result.summary) <= 600
     assert "한" in result.summary
 
 

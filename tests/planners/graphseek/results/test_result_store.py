@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import InvalidArgumentError, StorageError
-from planners.calls.model_text import PromptTokens
+from planners.calls.model_text import prompt_tokens
 from planners.graphseek.results import ResultStore, TableQuery
 from tests.planners.graphseek.results.stores import column, kept
 
@@ -73,7 +73,6 @@ async def test_a_full_disk_and_a_damaged_file_say_what_to_do(tmp_path: Path) -> 
         ResultStore(tmp_path)
 
 
-TOKENS = PromptTokens()
 NASTY = st.text(st.sampled_from('a\n\t\r\u2028\u0085\u202e\x00\x1b\u200b한𝔘🚗\U000e0041"\\|\udce9'), max_size=40).map(
     lambda text: text * 200
 )
@@ -93,7 +92,7 @@ async def test_the_summary_of_a_table_is_bounded(
     rows = [tuple([cell] * width) for cell in cells]
     first, second = [await store.keep_table(columns, rows, title=title) for _ in range(2)]
     summary, again = (each.summary.replace(each.handle, "t") for each in (first, second))
-    assert TOKENS.count(summary) <= 600
+    assert prompt_tokens(summary) <= 600
     assert summary == again
     assert all(line.isprintable() for line in summary.split("\n"))
     known = ("t: ", "rows", "columns:", "- ", "and ", '"')

@@ -72,7 +72,7 @@ def zip_bytes(members: Mapping[str, bytes]) -> bytes:
 
 
 async def shown(path: Path, **arguments: Any) -> dict[str, Any]:
-    return await TaskFiles([path]).inspect_file(path.name, **arguments)
+    return await TaskFiles([path], path.parent).inspect_file(path.name, **arguments)
 
 
 # Which files a run sees.
@@ -91,16 +91,16 @@ def odd(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["link.csv", "pipe", "other", "nothing", "/dev/zero"])
 def test_only_regular_files_belong_to_a_task(odd: Path, name: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
-        TaskFiles([odd / name])
+        TaskFiles([odd / name], odd)
     assert caught.value.subject == Path(name).name
     with pytest.raises(InvalidArgumentError, match="have this name"):
-        TaskFiles([odd / "a.csv", odd / "other" / "a.csv"])
+        TaskFiles([odd / "a.csv", odd / "other" / "a.csv"], odd)
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "", "b.csv", "a.csv/", "A.CSV"])
 def test_nothing_else_can_be_reached(odd: Path, name: str) -> None:
     with pytest.raises(ToolRequestError) as caught:
-        TaskFiles([odd / "a.csv"]).find(name)
+        TaskFiles([odd / "a.csv"], odd).find(name)
     assert "a.csv" in caught.value.remedy
 
 
@@ -144,7 +144,7 @@ async def test_documents(tmp_path: Path) -> None:
 )
 async def test_texts(tmp_path: Path, name: str, content: bytes, kind: str, text: str) -> None:
     (tmp_path / name).write_bytes(content)
-    body = await TaskFiles([tmp_path / name]).inspect_file(name)
+    body = await TaskFiles([tmp_path / name], tmp_path).inspect_file(name)
     assert (body["kind"], body["text"], body["pages"]) == (kind, text, 1)
 
 
@@ -179,7 +179,7 @@ def as_csv(mark: str, comma: bool = False) -> str:
     ],
 )
 async def test_a_table_longer_than_a_page_is_given_whole(tmp_path: Path, name: str, content: str) -> None:
-    body = await TaskFiles([written(tmp_path / name, content)]).inspect_file(name)
+    body = await TaskFiles([written(tmp_path / name, content)], tmp_path).inspect_file(name)
     assert list(body) == ["file", "kind", "pages", "columns", "row_count", "rows"]
     assert (body["columns"], body["row_count"]) == (["id", "who", "price", "note"], 1_500)
     rows = [{**row, "note": row["note"] or None} for row in body["rows"]]
@@ -188,7 +188,7 @@ async def test_a_table_longer_than_a_page_is_given_whole(tmp_path: Path, name: s
 
 async def test_pages_of_a_long_table_have_its_head_and_say_that_there_is_more(tmp_path: Path) -> None:
     rows = [f"{number};value {number}" for number in range(3_000)]
-    inspector = TaskFiles([written(tmp_path / "long.csv", "\n".join(["id;value", *rows]))])
+    inspector = TaskFiles([written(tmp_path / "long.csv", "\n".join(["id;value", *rows]))], tmp_path)
     first = await inspector.inspect_file("long.csv", page=1)
     assert "not the whole table" in first["note"]
     pages = [await inspector.inspect_file("long.csv", page=number + 1) for number in range(first["pages"])]

@@ -147,7 +147,7 @@ async def test_a_model_looks_at_an_image_within_its_budget_and_at_nothing_else(t
     pytest.importorskip("openai", reason="the extra llm is not installed")
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
     (tmp_path / "b.png").write_bytes(b"%!PS-Adobe-3.0")
-    files = TaskFiles([tmp_path / "a.png", tmp_path / "b.png"])
+    files = TaskFiles([tmp_path / "a.png", tmp_path / "b.png"], tmp_path)
     with Loopback(lambda asked: completion(" A bolt. ", tokens=(900, 4))) as server:
         url = f"{server.url}/v1"
         vision = OpenAIEndpoint("m", base_url=url, api_key="k", timeout_s=30.0, policy=RetryPolicy(max_retries=0))

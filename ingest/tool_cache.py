@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import starmap
@@ -17,9 +17,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from inference.result_cache import ResultCache
 from ontology.json_values import JsonObject, canonical_text
-from ontology.tool import Tool
+from ontology.tool import Parameter, Tool
 
 _PUBLISHED = "published-tools.v1"
+_NO_FIELDS: dict[str, Any] = {"parameters": (), "returns": (), "input_schema": None, "output_schema": None}
 _T = TypeVar("_T")
 
 
@@ -30,28 +31,41 @@ class Cached(NamedTuple, Generic[_T]):
     reused: bool
 
 
+class Digests:
+    """The SHA-256 of tools, each made once: equal tools have equal digests. Names and metadata are added to a tool after it
+    is read; its fields and schemas, which are most of it, stay the same objects and have a digest of their own."""
+
+    def __init__(self) -> None:
+        self._known: dict[
+            tuple[int, ...], tuple[tuple[Any, ...], bytes]
+        ] = {}  # with what no other may take the place of
+
+    def of(self, tool: Tool) -> bytes:
+        """Return the digest of a tool."""
+        return self._once((tool,), lambda: _digest(replace(tool, **_NO_FIELDS).canonical_json(), self.of_fields(tool)))
+
+    def of_fields(self, tool: Tool, known: bytes | None = None) -> bytes:
+        """Return the digest of inputs, outputs and schemas of a tool; ``known`` is one that was kept with it."""
+        parts = tuple(getattr(tool, name) for name in _NO_FIELDS)
+        return self._once(parts, lambda: known or _digest_of_fields(*parts))
+
+    def _once(self, parts: tuple[Any, ...], make: Callable[[], bytes]) -> bytes:
+        key = tuple(map(id, parts))
+        if key not in self._known:
+            self._known[key] = parts, make()
+        return self._known[key][1]
+
+
 class ToolCache:
     """Values of tools by kind.
 
     :param results: where they are kept; None to keep none.
+    :param digests: those that are known.
     """
 
-    def __init__(self, results: ResultCache | None) -> None:
+    def __init__(self, results: ResultCache | None, digests: Digests | None = None) -> None:
         self._results = results
-        self._digests: dict[int, tuple[Tool, bytes, bytes]] = {}  # with the tool, so that no other takes its place
-
-    def core(self, tool: Tool) -> bytes:
-        """Return the SHA-256 of a tool without its description and its schemas."""
-        return self._of(tool)[1]
-
-    def digest(self, tool: Tool) -> bytes:
-        """Return the SHA-256 of a tool: equal tools have equal digests."""
-        return self._of(tool)[2]
-
-    def _of(self, tool: Tool) -> tuple[Tool, bytes, bytes]:
-        if id(tool) not in self._digests:
-            self._digests[id(tool)] = _digests_of(tool)
-        return self._digests[id(tool)]
+        self.digest = (digests or Digests()).of
 
     def published(self, snapshot_id: str, tools: Iterable[Tool]) -> None:
         """Note of which tools, as they were read, the last snapshot is made."""
@@ -133,21 +147,22 @@ def json_codec(type_: Any) -> Any:
     return TypeAdapter(type_)
 
 
-def _digests_of(tool: Tool) -> tuple[Tool, bytes, bytes]:
-    """Return a tool and its two digests. The schemas of a document's tools share their definitions: each is hashed once."""
-    bare = replace(tool, description="", input_schema=None, output_schema=None).canonical_json()
-    core = hashlib.sha256(bare.encode("utf-8", "surrogatepass")).digest()
-    whole = hashlib.sha256(core + _text_digest(tool.description))
-    for schema in (tool.input_schema, tool.output_schema):
-        if isinstance(schema, JsonObject):
-            whole.update(f"\n{schema.own_text}".encode("utf-8", "surrogatepass"))
-            for name, text in schema.definitions:
-                whole.update(f"\n{name}".encode("utf-8", "surrogatepass") + _text_digest(text))
-        else:
-            whole.update(f"\n{canonical_text(schema)}".encode("utf-8", "surrogatepass"))
-    return tool, core, whole.digest()
+def _digest(text: str, *others: bytes) -> bytes:
+    return hashlib.sha256(b"".join((text.encode("utf-8", "surrogatepass"), *others))).digest()
+
+
+def _digest_of_fields(
+    parameters: tuple[Parameter, ...], returns: tuple[Parameter, ...], *schemas: Mapping[str, Any] | None
+) -> bytes:
+    """The schemas of a document's tools share their definitions: each is hashed once."""
+    parts = [_digest(Tool(id="", name="", parameters=parameters, returns=returns).canonical_json())]
+    for schema in schemas:
+        own = schema.own_text if isinstance(schema, JsonObject) else canonical_text(schema)
+        definitions = schema.definitions if isinstance(schema, JsonObject) else ()
+        parts += [_digest(own), *(_digest(name, _text_digest(text)) for name, text in definitions), b"\n"]
+    return _digest("", *parts)
 
 
 @lru_cache(maxsize=1 << 16)
 def _text_digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return _digest(text)

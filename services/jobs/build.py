@@ -194,7 +194,7 @@ class _Build:
             kept = stack.enter_context(ResultCache(file)) if plan.cached else None
             if documents is not None and kept is not None:
                 documents.write(kept)
-            tool_cache = ToolCache(kept)
+            tool_cache = ToolCache(kept, documents.digests if documents is not None else None)
             with timed(seconds, "examine"):
                 examined = self._examined(applied.tools, tool_cache)
                 if examined.left_out or examined.kept:

@@ -238,10 +238,12 @@ def near_duplicates(tools: Iterable[Tool]) -> tuple[tuple[str, ...], ...]:
     """Groups of ids in one namespace with one method and path, and the same name and inputs, or the same words but for
     spelling and version; sorted. Time is linear in the tools."""
     groups: dict[object, list[Tool]] = {}
-    for tool in sorted(tools, key=lambda tool: tool.id):
-        path = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")
-        segments = tuple(part for part in path if part and not _VERSION.fullmatch(part))
-        call = tool.namespace, str(tool.metadata.get("method", "")).upper(), segments
+    listed = sorted(tools, key=lambda tool: tool.id)
+    calls = list(map(_call, listed))
+    shared = Counter(calls)
+    for tool, call in zip(listed, calls, strict=True):
+        if shared[call] == 1:
+            continue
         inputs = frozenset(" ".join(words(parameter.name)) for parameter in tool.parameters)
         title = f"{tool.title} " if tool.title != tool.name else ""
         content = frozenset(_telling(title + tool.description))
@@ -253,6 +255,12 @@ def near_duplicates(tools: Iterable[Tool]) -> tuple[tuple[str, ...], ...]:
         for key in keys:
             groups.setdefault(key, group)
     return tuple(sorted({tuple(tool.id for tool in group) for group in groups.values() if len(group) > 1}))
+
+
+def _call(tool: Tool) -> tuple[str, str, tuple[str, ...]]:
+    path = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")
+    segments = tuple(part for part in path if part and not _VERSION.fullmatch(part))
+    return tool.namespace, str(tool.metadata.get("method", "")).upper(), segments
 
 
 def _telling(text: str) -> list[str]:

@@ -73,16 +73,15 @@ class ToolCache:
             digests = {tool.id: self.digest(tool).hex() for tool in tools}
             self._results.put(_PUBLISHED, "last", json.dumps([snapshot_id, digests]).encode("utf-8", "surrogatepass"))
 
-    def unchanged(self, snapshot_id: str, tools: Iterable[Tool]) -> frozenset[str]:
-        """Return the ids of tools that are as they were when a snapshot was made; of none where that is not the last one."""
+    def unchanged(self, snapshot_id: str, tools: Iterable[Tool]) -> dict[str, Tool]:
+        """Return the tools, by id, that are as they were when a snapshot was made; none where that is not the last one."""
         stored = self._results.get(_PUBLISHED, "last") if self._results is not None else None
         try:
             known_id, known = json_codec(tuple[str, dict[str, str]]).validate_json(stored or b'["", {}]')
         except ValueError:
-            return frozenset()
-        if known_id != snapshot_id:
-            return frozenset()
-        return frozenset(tool.id for tool in tools if known.get(tool.id) == self.digest(tool).hex())
+            return {}
+        wanted = known if known_id == snapshot_id else {}
+        return {tool.id: tool for tool in tools if wanted.get(tool.id) == self.digest(tool).hex()}
 
     def last(self, kind: str, depends_on: Iterable[bytes], make: Callable[[], _T], codec: Any) -> _T:
         """Return a value of the whole catalogue, of which only the last one is kept.

@@ -9,15 +9,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from itertools import starmap
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from inference.result_cache import ResultCache
-from ontology.json_values import JsonObject, canonical_text
-from ontology.tool import Parameter, Tool
+from ontology.tool import Tool
 
 _PUBLISHED = "published-tools.v1"
 _NO_FIELDS: dict[str, Any] = {"parameters": (), "returns": (), "input_schema": None, "output_schema": None}
@@ -36,18 +35,17 @@ class Digests:
     is read; its fields and schemas, which are most of it, stay the same objects and have a digest of their own."""
 
     def __init__(self) -> None:
-        self._known: dict[
-            tuple[int, ...], tuple[tuple[Any, ...], bytes]
-        ] = {}  # with what no other may take the place of
+        # With the parts, so that no other object gets the id of one.
+        self._known: dict[tuple[int, ...], tuple[tuple[Any, ...], bytes]] = {}
 
     def of(self, tool: Tool) -> bytes:
         """Return the digest of a tool."""
-        return self._once((tool,), lambda: _digest(replace(tool, **_NO_FIELDS).canonical_json(), self.of_fields(tool)))
+        return self._once((tool,), lambda: _digest(replace(tool, **_NO_FIELDS), self.of_fields(tool)))
 
     def of_fields(self, tool: Tool, known: bytes | None = None) -> bytes:
         """Return the digest of inputs, outputs and schemas of a tool; ``known`` is one that was kept with it."""
-        parts = tuple(getattr(tool, name) for name in _NO_FIELDS)
-        return self._once(parts, lambda: known or _digest_of_fields(*parts))
+        fields = {name: getattr(tool, name) for name in _NO_FIELDS}
+        return self._once(tuple(fields.values()), lambda: known or _digest(Tool(id="", name="", **fields)))
 
     def _once(self, parts: tuple[Any, ...], make: Callable[[], bytes]) -> bytes:
         key = tuple(map(id, parts))
@@ -146,22 +144,5 @@ def json_codec(type_: Any) -> Any:
     return TypeAdapter(type_)
 
 
-def _digest(text: str, *others: bytes) -> bytes:
-    return hashlib.sha256(b"".join((text.encode("utf-8", "surrogatepass"), *others))).digest()
-
-
-def _digest_of_fields(
-    parameters: tuple[Parameter, ...], returns: tuple[Parameter, ...], *schemas: Mapping[str, Any] | None
-) -> bytes:
-    """The schemas of a document's tools share their definitions: each is hashed once."""
-    parts = [_digest(Tool(id="", name="", parameters=parameters, returns=returns).canonical_json())]
-    for schema in schemas:
-        own = schema.own_text if isinstance(schema, JsonObject) else canonical_text(schema)
-        definitions = schema.definitions if isinstance(schema, JsonObject) else ()
-        parts += [_digest(own), *(_digest(name, _text_digest(text)) for name, text in definitions), b"\n"]
-    return _digest("", *parts)
-
-
-@lru_cache(maxsize=1 << 16)
-def _text_digest(text: str) -> bytes:
-    return _digest(text)
+def _digest(tool: Tool, *others: bytes) -> bytes:
+    return hashlib.sha256(b"".join((tool.canonical_json().encode("utf-8", "surrogatepass"), *others))).digest()

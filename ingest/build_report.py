@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -237,22 +237,27 @@ _VERSION = re.compile(r"v\d+(?:(?:alpha|beta|preview)\d*)?|alpha|beta")  # a pre
 def near_duplicates(tools: Iterable[Tool]) -> tuple[tuple[str, ...], ...]:
     """Groups of ids in one namespace with one method and path, and the same name and inputs, or the same words but for
     spelling and version; sorted. Time is linear in the tools."""
-    groups: dict[object, list[Tool]] = {}
+    by_call: defaultdict[object, list[Tool]] = defaultdict(list)
     for tool in sorted(tools, key=lambda tool: tool.id):
         path = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")
         segments = tuple(part for part in path if part and not _VERSION.fullmatch(part))
-        call = tool.namespace, str(tool.metadata.get("method", "")).upper(), segments
-        inputs = frozenset(" ".join(words(parameter.name)) for parameter in tool.parameters)
-        title = f"{tool.title} " if tool.title != tool.name else ""
-        content = frozenset(_telling(title + tool.description))
-        keys: list[object] = [(call, tuple(sorted(_telling(tool.name))), inputs)]
-        if tool.description and len(content) >= _FEWEST_WORDS:
-            keys.append((call, content))
-        group = next((groups[key] for key in keys if key in groups), [])
-        group.append(tool)
-        for key in keys:
-            groups.setdefault(key, group)
-    return tuple(sorted({tuple(tool.id for tool in group) for group in groups.values() if len(group) > 1}))
+        by_call[tool.namespace, str(tool.metadata.get("method", "")).upper(), segments].append(tool)
+    found: list[tuple[str, ...]] = []
+    for same in by_call.values():
+        groups: dict[object, list[Tool]] = {}
+        for tool in same if len(same) > 1 else ():
+            inputs = frozenset(" ".join(words(parameter.name)) for parameter in tool.parameters)
+            title = f"{tool.title} " if tool.title != tool.name else ""
+            content = frozenset(_telling(title + tool.description))
+            keys: list[object] = [(tuple(sorted(_telling(tool.name))), inputs)]
+            if tool.description and len(content) >= _FEWEST_WORDS:
+                keys.append(content)
+            group = next((groups[key] for key in keys if key in groups), [])
+            group.append(tool)
+            for key in keys:
+                groups.setdefault(key, group)
+        found += {tuple(tool.id for tool in group) for group in groups.values() if len(group) > 1}
+    return tuple(sorted(found))
 
 
 def _telling(text: str) -> list[str]:

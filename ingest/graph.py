@@ -241,7 +241,6 @@ def _graph(
     is_place[1:] |= (places[:, 1:] != places[:, :-1]).any(axis=0)
     firsts, edge_N = np.flatnonzero(is_new), np.cumsum(is_new) - 1
     counts = np.bincount(edge_N[is_place], minlength=len(firsts))
-    starts = np.cumsum(counts) - counts
     heads, tails, keys = edge_3N[:, firsts]
     read_from: dict[int, set[str]] = defaultdict(set)
     for row in np.flatnonzero(np.asarray([text != "" for text in table.texts], dtype=np.bool_)[phrases]).tolist():
@@ -259,7 +258,6 @@ def _graph(
         predicates=predicate_T[keys],
         confidences=np.maximum.reduceat(confidences, firsts) if len(firsts) else confidences,
         evidence_counts=counts.astype(np.int32),
-        first_places=starts,
         places=np.ascontiguousarray(places[:, is_place].T),
         phrases={edge: tuple(sorted(found)) for edge, found in read_from.items()},
         details=details,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ingest.canonical.canonicalize import Canonicalization, canonicalize, system_aliases
@@ -12,7 +13,7 @@ from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import TripleTable, build_graph
 from ingest.linking.edges import Links, derive_links
-from ingest.linking.shape_uses import shape_uses
+from ingest.linking.shape_uses import read_for_links, shape_uses
 from ingest.overlay.apply_overlay import NOTHING, Declarations
 from ingest.phrases import Phrases, with_phrases
 from ingest.tool_cache import Cached, ToolCache, json_codec
@@ -133,8 +134,11 @@ def _linked(
         return derive_links(tools, ontology, declared.links), shape_uses(tools, ontology)
 
     def depends_on() -> Iterator[bytes]:
-        yield f"{ontology.digest}\n{code_digest(*_READ_BY_LINKS)}\n{declared.links!r}".encode()
-        yield from map(cache.core, tools)
+        code = code_digest(*_READ_BY_LINKS)
+        yield f"{ontology.digest}\n{code}\n{declared.links!r}".encode()
+        make_read = partial(map, read_for_links)
+        read = cache.each("read-for-links.v1", code, tools, make_read, json_codec(str))
+        yield from (each.value.encode() for each in read)
 
     return cache.last("links.v1", depends_on(), make, json_codec(tuple[Links, Sequence[ShapeUse]]))
 

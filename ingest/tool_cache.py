@@ -11,15 +11,15 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from itertools import starmap
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from inference.result_cache import ResultCache
-from ontology.json_values import JsonObject, canonical_text
 from ontology.tool import Tool
 
 _PUBLISHED = "published-tools.v1"
+_NO_FIELDS: dict[str, Any] = {"parameters": (), "returns": (), "input_schema": None, "output_schema": None}
 _T = TypeVar("_T")
 
 
@@ -30,28 +30,40 @@ class Cached(NamedTuple, Generic[_T]):
     reused: bool
 
 
+class Digests:
+    """The SHA-256 of tools, each made once: equal tools have equal digests. Names and metadata are added to a tool after it
+    is read; its fields and schemas, which are most of it, stay the same objects and have a digest of their own."""
+
+    def __init__(self) -> None:
+        # With the parts, so that no other object gets the id of one.
+        self._known: dict[tuple[int, ...], tuple[tuple[Any, ...], bytes]] = {}
+
+    def of(self, tool: Tool) -> bytes:
+        """Return the digest of a tool."""
+        return self._once((tool,), lambda: _digest(replace(tool, **_NO_FIELDS), self.of_fields(tool)))
+
+    def of_fields(self, tool: Tool, known: bytes | None = None) -> bytes:
+        """Return the digest of inputs, outputs and schemas of a tool; ``known`` is one that was kept with it."""
+        fields = {name: getattr(tool, name) for name in _NO_FIELDS}
+        return self._once(tuple(fields.values()), lambda: known or _digest(Tool(id="", name="", **fields)))
+
+    def _once(self, parts: tuple[Any, ...], make: Callable[[], bytes]) -> bytes:
+        key = tuple(map(id, parts))
+        if key not in self._known:
+            self._known[key] = parts, make()
+        return self._known[key][1]
+
+
 class ToolCache:
     """Values of tools by kind.
 
     :param results: where they are kept; None to keep none.
+    :param digests: those that are known.
     """
 
-    def __init__(self, results: ResultCache | None) -> None:
+    def __init__(self, results: ResultCache | None, digests: Digests | None = None) -> None:
         self._results = results
-        self._digests: dict[int, tuple[Tool, bytes, bytes]] = {}  # with the tool, so that no other takes its place
-
-    def core(self, tool: Tool) -> bytes:
-        """Return the SHA-256 of a tool without its description and its schemas."""
-        return self._of(tool)[1]
-
-    def digest(self, tool: Tool) -> bytes:
-        """Return the SHA-256 of a tool: equal tools have equal digests."""
-        return self._of(tool)[2]
-
-    def _of(self, tool: Tool) -> tuple[Tool, bytes, bytes]:
-        if id(tool) not in self._digests:
-            self._digests[id(tool)] = _digests_of(tool)
-        return self._digests[id(tool)]
+        self.digest = (digests or Digests()).of
 
     def published(self, snapshot_id: str, tools: Iterable[Tool]) -> None:
         """Note of which tools, as they were read, the last snapshot is made."""
@@ -59,16 +71,15 @@ class ToolCache:
             digests = {tool.id: self.digest(tool).hex() for tool in tools}
             self._results.put(_PUBLISHED, "last", json.dumps([snapshot_id, digests]).encode("utf-8", "surrogatepass"))
 
-    def unchanged(self, snapshot_id: str, tools: Iterable[Tool]) -> frozenset[str]:
-        """Return the ids of tools that are as they were when a snapshot was made; of none where that is not the last one."""
+    def unchanged(self, snapshot_id: str, tools: Iterable[Tool]) -> dict[str, Tool]:
+        """Return the tools, by id, that are as they were when a snapshot was made; none where that is not the last one."""
         stored = self._results.get(_PUBLISHED, "last") if self._results is not None else None
         try:
             known_id, known = json_codec(tuple[str, dict[str, str]]).validate_json(stored or b'["", {}]')
         except ValueError:
-            return frozenset()
-        if known_id != snapshot_id:
-            return frozenset()
-        return frozenset(tool.id for tool in tools if known.get(tool.id) == self.digest(tool).hex())
+            return {}
+        wanted = known if known_id == snapshot_id else {}
+        return {tool.id: tool for tool in tools if wanted.get(tool.id) == self.digest(tool).hex()}
 
     def last(self, kind: str, depends_on: Iterable[bytes], make: Callable[[], _T], codec: Any) -> _T:
         """Return a value of the whole catalogue, of which only the last one is kept.
@@ -133,21 +144,5 @@ def json_codec(type_: Any) -> Any:
     return TypeAdapter(type_)
 
 
-def _digests_of(tool: Tool) -> tuple[Tool, bytes, bytes]:
-    """Return a tool and its two digests. The schemas of a document's tools share their definitions: each is hashed once."""
-    bare = replace(tool, description="", input_schema=None, output_schema=None).canonical_json()
-    core = hashlib.sha256(bare.encode("utf-8", "surrogatepass")).digest()
-    whole = hashlib.sha256(core + _text_digest(tool.description))
-    for schema in (tool.input_schema, tool.output_schema):
-        if isinstance(schema, JsonObject):
-            whole.update(f"\n{schema.own_text}".encode("utf-8", "surrogatepass"))
-            for name, text in schema.definitions:
-                whole.update(f"\n{name}".encode("utf-8", "surrogatepass") + _text_digest(text))
-        else:
-            whole.update(f"\n{canonical_text(schema)}".encode("utf-8", "surrogatepass"))
-    return tool, core, whole.digest()
-
-
-@lru_cache(maxsize=1 << 16)
-def _text_digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+def _digest(tool: Tool, *others: bytes) -> bytes:
+    return hashlib.sha256(b"".join((tool.canonical_json().encode("utf-8", "surrogatepass"), *others))).digest()

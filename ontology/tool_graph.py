@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict
 
 from egotools.values import Provenance
@@ -74,6 +75,7 @@ class NodeAttributes(TypedDict):
 
 MAX_PROVENANCE = 8
 """Maximum number of provenances that an edge keeps."""
+_ROWS = 1 << 14  # that become Python values at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +90,8 @@ class ToolGraph:
     :param predicates: number of the text of its predicate, int32 [edges].
     :param confidences: the highest of its triples, float64 [edges], in [0, 1].
     :param evidence_counts: how many provenances it has, of which at most :data:`MAX_PROVENANCE` are kept, int32 [edges].
-    :param first_places: the row of the first of these in ``places``, int64 [edges].
-    :param places: provenances, those of an edge sorted: numbers of tool id, field and extractor, start and end, int32 [places, 5].
+    :param places: all provenances, edge after edge, those of an edge sorted: numbers of tool id, field and extractor, start and
+        end, int32 [places, 5].
     :param phrases: edge → the words from which its predicate was read, where they are not its name.
     :param details: edge between tools → ``parameter``, ``output``, ``entity`` and ``field``, as far as they are known.
     """
@@ -102,14 +104,13 @@ class ToolGraph:
     predicates: NDArray[np.int32]
     confidences: NDArray[np.float64]
     evidence_counts: NDArray[np.int32]
-    first_places: NDArray[np.int64]
     places: NDArray[np.int32]
     phrases: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     details: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
-    def places_of(self, edge: int) -> list[list[int]]:
-        """The rows of ``places`` of an edge."""
-        first = int(self.first_places[edge])
-        last = first + min(int(self.evidence_counts[edge]), MAX_PROVENANCE)
-        found: list[list[int]] = self.places[first:last].tolist()
-        return found
+    def each_places(self) -> Iterator[list[list[int]]]:
+        """Yield the rows of ``places`` that each edge keeps."""
+        parts = (self.places[start : start + _ROWS] for start in range(0, len(self.places), _ROWS))
+        rows = chain.from_iterable(part.tolist() for part in parts)
+        for count in self.evidence_counts.tolist():
+            yield list(islice(rows, count))[:MAX_PROVENANCE]

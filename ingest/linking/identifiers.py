@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from ingest.linking.subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
 from ingest.word_lists import word_groups, word_list, word_rows
@@ -73,22 +74,19 @@ _WEAK = 0.3
 
 def kinds_of(parameter: Parameter) -> Kinds:
     """Return the kinds of value that a parameter may hold."""
-    said = parameter.description[:160].lower()
-    return _kinds(parameter.name.rsplit(".", 1)[-1], parameter.type, parameter.format, parameter.example, said)
+    name, described = parameter.name.rsplit(".", 1)[-1], said_of(parameter.description).kinds
+    return _kinds(name, parameter.type, parameter.format, parameter.example, described)
 
 
 @lru_cache(maxsize=100_000)
-def _kinds(name: str, type_: str, format_: str, example: str, description: str) -> Kinds:
+def _kinds(name: str, type_: str, format_: str, example: str, described: tuple[str, ...]) -> Kinds:
     found = {_OF_FORMAT[text] for text in (format_.lower(), type_.lower()) if text in _OF_FORMAT}
     shown = _OF_EXAMPLE.get(kind_of_value(example), "")
     if shown and not (shown == "integer" and type_.lower() == "string"):
         found.add(shown)
     tail = words(name)[-2:]
     kind = _OF_PHRASE.get(" ".join(tail)) or _OF_WORD.get(tail[-1] if tail else "")
-    named = {kind} if kind else set()
-    said = {kind for kind, pattern in _DESCRIBED_AS if pattern.match(description)}
-    if said and (also := _OR_KIND.match(description)):
-        said.add("arn" if also["kind"] == "amazon resource name" else also["kind"])
+    named, said = {kind} if kind else set(), set(described)
     # A description is more exact than a name: "FunctionName: the name or ARN of the function".
     if said and (not named or named & said or not named & _SURE):
         return frozenset(found | said | (named if named & _OPEN or said & named else set()))
@@ -112,18 +110,6 @@ _PLACE = r"(?:\[\^/\]\+|\{[^{}/]*\}|\[[A-Za-z_-]+\]|<[a-z_-]+>|\.\*|\*\*?)"
 _IN_PATTERN = re.compile(rf"(?P<collection>[A-Za-z]\w*)/{_PLACE}\$?$")
 _AFTER_FORMAT = re.compile(rf"[Ff]ormat(?: is)?(?: of)?:? *`?(?P<collection>[A-Za-z]\w*)/{_PLACE}(?![/\w])")
 _IN_TEXT = re.compile(rf"(?<![\w/])(?:[A-Za-z]\w*/{_PLACE}/)+(?P<collection>[A-Za-z]\w*)/{_PLACE}(?!/?\w)")
-
-
-@lru_cache(maxsize=50_000)
-def _named_collection(pattern: str, description: str) -> str:
-    """Return the last collection of the path that a value is (``snapshots``), or empty where it is no such path."""
-    if "/" in pattern:
-        match = _IN_PATTERN.search(pattern)
-        return match["collection"] if match else ""
-    if "/" not in description:
-        return ""
-    found = {match["collection"] for rule in (_IN_TEXT, _AFTER_FORMAT) for match in rule.finditer(description)}
-    return found.pop() if len(found) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +144,51 @@ _IS_ID = re.compile(r"^\s*(?:[\w-]+\s+){0,4}(?:id|ids|identifier|identifiers|uui
 _LINKS = re.compile(r"\]\([^)]*\)|[\[\]`*_<>\"']")
 
 
+class Said(NamedTuple):
+    """What is read in the description of an input or an output: links depend on nothing else in it, shapes of values beside.
+
+    :param kinds: the kinds of value that it names, sorted.
+    :param collection: the last collection of the path that a value is (``snapshots``), or empty.
+    :param entity: what it is an identifier of: "customer" for "The ID of the customer who owns it"; or empty.
+    :param is_id: whether it begins as that of an identifier does.
+    :param is_required: whether it says so first, as in Google's discovery documents.
+    :param is_address: whether it speaks of the address of something.
+    """
+
+    kinds: tuple[str, ...]
+    collection: str
+    entity: str
+    is_id: bool
+    is_required: bool
+    is_address: bool
+
+
+@lru_cache(maxsize=100_000)
+def said_of(description: str) -> Said:
+    """Return what is read in a description."""
+    start = description[:160].lower()
+    kinds = {kind for kind, pattern in _DESCRIBED_AS if pattern.match(start)}
+    if kinds and (also := _OR_KIND.match(start)):
+        kinds.add("arn" if also["kind"] == "amazon resource name" else also["kind"])
+    rules = (_IN_TEXT, _AFTER_FORMAT) if "/" in description else ()
+    collections = {match["collection"] for rule in rules for match in rule.finditer(description)}
+    match = _DESCRIBED.search(_plain(description[:300]))
+    phrase: Sequence[str] = match["entity"].split() if match else ()
+    end = next((i for i, word in enumerate(phrase) if word in _PHRASE_ENDS), len(phrase))
+    return Said(
+        kinds=tuple(sorted(kinds)),
+        collection=collections.pop() if len(collections) == 1 else "",
+        entity=" ".join(phrase[:end]) if end <= 3 else "",
+        is_id=_IS_ID.match(_plain(description[:120])) is not None,
+        is_required=description.startswith(("Required.", "Required:")),
+        is_address="address of" in description.lower(),
+    )
+
+
+def _plain(text: str) -> str:
+    return _LINKS.sub(" ", text).lower()
+
+
 class IdentifierReader:
     """Finds the identifiers of one tool; its subject and its path are read once for all parameters."""
 
@@ -176,7 +207,11 @@ class IdentifierReader:
             return None
         if family == "number" and _FIELD_OF.get(tokens[-1]) != "id":
             return None
-        if collection := _named_collection(parameter.pattern, parameter.description):
+        collection = said_of(parameter.description).collection
+        if "/" in parameter.pattern:
+            match = _IN_PATTERN.search(parameter.pattern)
+            collection = match["collection"] if match else ""
+        if collection:
             return Identifier(self.names.canonical(collection), RESOURCE_NAME, 0.9, ("path",))
         fields = [_FIELD_OF.get(token) for token in tokens]
         if fields[-1] in _BARE and all(f in _BARE or token in _ROLES for f, token in zip(fields, tokens, strict=True)):
@@ -205,7 +240,7 @@ class IdentifierReader:
             agrees = step.collection == entity or entity in step.collection.split()
             confidence = _combined(confidence, 0.7 if agrees else 0.3)
             evidence.append("path")
-        named = _described(parameter.description, self.names)
+        named = self.names.canonical(said_of(parameter.description).entity)
         # GroupId: "the ID of the security group", SecurityGroups[].GroupId
         parent = innermost(parameter.name.rpartition(".")[0], self.names)
         for kind in (named, parent):
@@ -221,7 +256,7 @@ class IdentifierReader:
     def _bare(self, parameter: Parameter, field: str) -> Identifier | None:
         """Identify a bare ``id`` by its path, its parent, its description or the tool's subject."""
         step = self.step(parameter)
-        named = _described(parameter.description, self.names)
+        named = self.names.canonical(said_of(parameter.description).entity)
         if step is not None and step.collection:
             agrees = named == step.collection
             evidence = ("path", "description") if agrees else ("path",)
@@ -256,7 +291,7 @@ class IdentifierReader:
             return None
         if "." in parameter.name and len(tokens) < 2:
             return None
-        if _IS_ID.match(_plain(parameter.description[:120])):
+        if said_of(parameter.description).is_id:
             return Identifier(name, "id", 0.7, ("description",))
         if name == self.subject.entity and type_family(parameter.type) in ("string", "integer"):
             # A business key often has the name of its object: PurchaseOrder is the key of a purchase order.
@@ -301,18 +336,6 @@ def _split_word(word: str) -> list[str]:
     entity = identified_entity(word)
     tail = next((tail for tail in ("ids", "id", "uuid", "guid") if word.endswith(tail)), "")
     return [entity, tail] if entity and tail else [word]
-
-
-def _described(description: str, names: CanonicalNames) -> str:
-    """Return the entity in an identifier's description, or empty: customer for "The ID of the customer who owns it"."""
-    match = _DESCRIBED.search(_plain(description[:300]))
-    phrase: Sequence[str] = match["entity"].split() if match else ()
-    end = next((i for i, word in enumerate(phrase) if word in _PHRASE_ENDS), len(phrase))
-    return names.join(words(" ".join(phrase[:end]))) if 0 < end <= 3 else ""
-
-
-def _plain(text: str) -> str:
-    return _LINKS.sub(" ", text).lower()
 
 
 def _combined(first: float, second: float) -> float:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from ingest.linking.identifiers import GENERIC_NAMES, IdentifierReader, kinds_of
+from ingest.linking.identifiers import GENERIC_NAMES, IdentifierReader, kinds_of, said_of
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.value_shape import (
@@ -79,6 +81,22 @@ def shown_shapes(parameter: Parameter) -> tuple[ShownShape, ...]:
     if examples and not any(matches(shape.pattern, value.strip()) for value in examples for shape in found):
         return ()
     return tuple(found.values())
+
+
+def read_for_links(tool: Tool) -> str:
+    """Return the SHA-256 (hex) of all of a tool that its links and the shapes of its values depend on: other words in a
+    description, of which nothing else is read, change neither."""
+    bare = replace(tool, description="", parameters=(), returns=(), input_schema=None, output_schema=None)
+    digest = hashlib.sha256(bare.canonical_json().encode("utf-8", "surrogatepass"))
+    for fields in (tool.parameters, tool.returns):
+        digest.update(b"".join((b"\n", *map(_read_for_links, fields))))
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1 << 16)  # the tools of a document repeat the fields of its objects
+def _read_for_links(parameter: Parameter) -> bytes:
+    read = replace(parameter, description=""), said_of(parameter.description), shown_shapes(parameter)
+    return hashlib.sha256(repr(read).encode("utf-8", "surrogatepass")).digest()
 
 
 def _is_possible(shape: ValueShape, parameter: Parameter) -> bool:

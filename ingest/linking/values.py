@@ -20,6 +20,7 @@ from ingest.linking.identifiers import (
     IdentifierReader,
     Kinds,
     kinds_of,
+    said_of,
     type_family,
 )
 from ingest.linking.subjects import collection_path
@@ -243,8 +244,7 @@ def consumed_values(draft: Draft, known: KnownEntities) -> tuple[ConsumedValue, 
         key, confidence, identifier = _key(draft, slot, known, objects)
         if not confidence:
             continue
-        # Google's discovery documents say in the description that an input is required.
-        said = "." not in parameter.name and parameter.description.startswith(("Required.", "Required:"))
+        said = "." not in parameter.name and said_of(parameter.description).is_required
         value = ConsumedValue(
             parameter=parameter.name,
             type=parameter.type,
@@ -315,7 +315,7 @@ def _person_key(draft: Draft, parameter: Parameter, tokens: list[str], subjects:
     role = tokens[-1] if tokens else ""
     if draft.action == "create" and (not role or role in PEOPLE):
         return None  # the address of the person who is new
-    if not role and "address of" not in parameter.description.lower():
+    if not role and not said_of(parameter.description).is_address:
         return None
     return (role if role in subjects else ANY_PERSON), kind
 

@@ -18,6 +18,7 @@ from inference.result_cache import ResultCache
 from ingest.sources.document import Document, FileState, file_state, is_unchanged
 from ingest.sources.naming import DocumentRead
 from ingest.sources.source import RejectedRecord
+from ingest.tool_cache import Digests
 from ontology.errors import DocumentError
 from ontology.files import code_digest
 from ontology.json_values import JsonObject
@@ -27,9 +28,9 @@ _FAST = 1  # the level of zlib; a higher one makes the bytes a tenth smaller and
 _SCHEMAS = ("input_schema", "output_schema")
 
 
-def _row(tool: Tool, definitions: dict[str, int], fields: dict[tuple[Parameter, str], int]) -> list[Any]:
+def _row(tool: Tool, digest: bytes, definitions: dict[str, int], fields: dict[tuple[Parameter, str], int]) -> list[Any]:
     """A tool without inputs, outputs and schemas, which share much with other tools: the numbers of its inputs, those of its
-    outputs, and of each schema the own text and the numbers of its definitions by name."""
+    outputs, and of each schema the own text and the numbers of its definitions by name; and the digest of all these."""
     schemas: dict[str, Any] = {
         key: [
             schema.own_text,
@@ -44,11 +45,11 @@ def _row(tool: Tool, definitions: dict[str, int], fields: dict[tuple[Parameter, 
         for listed in (tool.parameters, tool.returns)
     ]
     bare: dict[str, Any] = {"parameters": (), "returns": (), **dict.fromkeys(schemas)}
-    return [replace(tool, **bare).to_json(), *numbers, schemas]
+    return [replace(tool, **bare).to_json(), *numbers, schemas, digest.hex()]
 
 
 def _tool(row: list[Any], fields: list[Parameter], definitions: list[str]) -> Tool:
-    bare, inputs, outputs, schemas = row
+    bare, inputs, outputs, schemas, _ = row
     whole: dict[str, Any] = {
         key: JsonObject(text, {name: definitions[number] for name, number in own.items()})
         for key, (text, own) in schemas.items()
@@ -63,12 +64,13 @@ _MAX_BYTES = 2**28  # chosen, not tuned: a third of what SQLite takes as one val
 
 
 class ReadCache:
-    """What was read of files; ``results`` has the entries of earlier builds, or is None."""
+    """What was read of files; ``results`` has the entries of earlier builds, or is None. ``digests`` are those of its tools."""
 
     def __init__(self, results: ResultCache | None) -> None:
         self._results = results
         self._code = code_digest(*_READERS)
         self.unwritten: dict[str, bytes] = {}
+        self.digests = Digests()
 
     def state(self, document: Document) -> str | None:
         """The digest of a document that can be kept; None for a live address, and for a file that cannot be read."""
@@ -96,6 +98,8 @@ class ReadCache:
                 rejected=[RejectedRecord(*record) for record in entry["rejected"]],
                 tools=[_tool(row, fields, entry["definitions"]) for row in entry["tools"]],
             )
+            for tool, (*_, digest) in zip(read.tools, entry["tools"], strict=True):
+                self.digests.of_fields(tool, bytes.fromhex(digest))
         except (zlib.error, ValueError, LookupError, TypeError, AttributeError, DocumentError):  # it is damaged
             return None
         document.references.update(references)
@@ -109,7 +113,7 @@ class ReadCache:
         references = [(str(path), *reference) for path, reference in sorted(document.references.items())]
         header = json.dumps([self._code, state, references]).encode()
         definitions, fields = dict[str, int](), dict[tuple[Parameter, str], int]()
-        rows = [_row(tool, definitions, fields) for tool in read.tools]
+        rows = [_row(tool, self.digests.of_fields(tool), definitions, fields) for tool in read.tools]
         entry = {
             "format": read.format,
             "keeps_ids": read.keeps_ids,

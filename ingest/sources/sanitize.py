@@ -13,7 +13,7 @@ from typing import Any, cast
 from ingest.sources.json_schema.self_contained import schema_text
 from ontology.json_values import DEFINITIONS, JsonObject
 from ontology.redaction import redact_document_text
-from ontology.tool import Tool
+from ontology.tool import Parameter, Tool
 
 MAX_TEXT_CHARS = 100_000
 MAX_NAME_CHARS = 2_000  # of texts that are no prose: names, ids, types of values, examples
@@ -109,17 +109,27 @@ def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
     something else."""
     schemas = {key: schema for key in _SCHEMAS if isinstance(schema := getattr(tool, key), JsonObject)}
     own: dict[str, Any] = {key: JsonObject(schema.own_text) for key, schema in schemas.items()}
-    row = replace(tool, **own).to_json()
-    cleaned = _cleaned(row, secrets)
     definitions = {
         key: dict(_cleaned_definition(name, text, secrets) for name, text in schema.definitions)
         for key, schema in schemas.items()
     }
-    if cleaned is row and all(schemas[key].definitions == tuple(each.items()) for key, each in definitions.items()):
+    row = replace(tool, parameters=(), returns=(), **own).to_json()
+    if (
+        _cleaned(row, secrets) is row
+        and not any(_has_secret(each, secrets) for each in (*tool.parameters, *tool.returns))
+        and all(schemas[key].definitions == tuple(each.items()) for key, each in definitions.items())
+    ):
         return tool
+    cleaned = _cleaned(replace(tool, **own).to_json(), secrets)
     found = sanitize_tool(Tool.from_json(cleaned))
     whole = {key: JsonObject(schema_text(cleaned[key]), each) for key, each in definitions.items()}
     return replace(found, **cast(dict[str, Any], whole))
+
+
+@lru_cache(maxsize=1 << 15)  # the tools of a document repeat the fields of its objects
+def _has_secret(parameter: Parameter, secrets: tuple[str, ...]) -> bool:
+    row = parameter.to_json()
+    return _cleaned(row, secrets) is not row
 
 
 @lru_cache(maxsize=1 << 13)

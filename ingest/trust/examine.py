@@ -71,7 +71,6 @@ def findings_of(
     previous: Mapping[str, Tool] | None = None,
     *,
     beside: Sequence[Tool] = (),
-    unchanged: Collection[str] = (),
     cache: ToolCache | None = None,
 ) -> list[Finding]:
     """Return the findings of tools, sorted by tool in their order, then by field and span.
@@ -79,7 +78,6 @@ def findings_of(
     :param tools: of one catalogue, with unique ids; names are compared among them.
     :param beside: the other tools of the catalogue, whose names are compared too; nothing is said of them.
     :param previous: id → tool as it was published last; nothing is compared without it.
-    :param unchanged: ids of tools that are known to be as they were published.
     :param cache: what was found in unchanged tools is taken from it.
     """
     before = previous or {}
@@ -100,7 +98,7 @@ def findings_of(
     made = (cache or ToolCache(None)).each("findings.v1", depends_on, tools, make, json_codec(list[Finding]))
     found = {finding for each in made for finding in each.value}
     for tool in tools:
-        if tool.id in before and tool.id not in unchanged and before[tool.id] != tool:
+        if tool.id in before and before[tool.id] != tool:
             found.update(_changes(tool, before[tool.id]))
     published = before.keys() | {tool.id for tool in beside}
     found.update(finding for finding in _look_alikes(among, published) if finding.tool in order)

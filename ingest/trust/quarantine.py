@@ -7,7 +7,7 @@ import json
 import logging
 import os
 from collections import ChainMap, Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -142,7 +142,6 @@ def examine(
     earlier: TrustRecord | None = None,
     approvals: Iterable[Approval] = (),
     keep: bool = True,
-    unchanged: Collection[str] = (),
     cache: ToolCache | None = None,
 ) -> Examined:
     """Examine the tools of a catalogue and decide which are left out.
@@ -153,7 +152,7 @@ def examine(
     :param previous: the tools as they were published last, by id.
     :param earlier: what the store remembers of the last examination.
     :param keep: False where the published documents are not known to be whole: then they are compared with, and not kept.
-    :param unchanged: as for :func:`findings_of`, like ``cache``.
+    :param cache: as for :func:`findings_of`.
     :raises InvalidArgumentError: for an unknown policy.
     """
     if policy not in POLICIES:
@@ -164,7 +163,7 @@ def examine(
     remembered = {id_: Tool.from_json(row) for id_, row in baseline.items()}
     before: Mapping[str, Tool] = ChainMap(cast("dict[str, Tool]", published), remembered)
     by_id = {tool.id: tool for tool in tools}
-    findings = findings_of(tools, before, unchanged=unchanged, cache=cache)
+    findings = findings_of(tools, before, cache=cache)
     hashes = {id_: content_hash(by_id[id_]) for id_ in dict.fromkeys(each.tool for each in findings)}
     released = {(approval.tool, approval.sha256) for approval in approvals}
     severe: dict[str, Finding] = {}  # the first of each tool

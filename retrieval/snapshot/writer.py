@@ -160,10 +160,11 @@ def _node_row(node: NodeAttributes) -> dict[str, Any]:
 def _edge_lines(graph: ToolGraph) -> Iterator[str]:
     """Yield the JSON form of each edge, without empty fields, its keys sorted."""
     spelled = [canonical_text(text) for text in graph.texts]
-    for edge, (key, count) in enumerate(zip(graph.keys.tolist(), graph.evidence_counts.tolist(), strict=True)):
+    columns = zip(graph.keys.tolist(), graph.evidence_counts.tolist(), graph.each_places(), strict=True)
+    for edge, (key, count, rows) in enumerate(columns):
         places = ",".join(
             f"[{spelled[tool]},{spelled[field]},{spelled[extractor]},{start},{end}]"
-            for tool, field, extractor, start, end in graph.places_of(edge)
+            for tool, field, extractor, start, end in rows
         )
         head = f'"evidence_count":{count},"key":{spelled[key]}'
         if given := {name: text for name, text in graph.details.get(edge, {}).items() if text}:

@@ -194,7 +194,7 @@ class _Build:
             kept = stack.enter_context(ResultCache(file)) if plan.cached else None
             if documents is not None and kept is not None:
                 documents.write(kept)
-            tool_cache = ToolCache(kept)
+            tool_cache = ToolCache(kept, documents.digests if documents is not None else None)
             with timed(seconds, "examine"):
                 examined = self._examined(applied.tools, tool_cache)
                 if examined.left_out or examined.kept:
@@ -254,6 +254,7 @@ class _Build:
         except EgotoolsError:
             whole = False
         published = _Published(store, whole=whole)
+        published.same = cache.unchanged(published.snapshot_id, tools)
         examined = examine(
             tools,
             self.plan.findings,
@@ -261,7 +262,6 @@ class _Build:
             earlier=read_record(store),
             approvals=read_approvals(store),
             keep=whole,
-            unchanged=cache.unchanged(published.snapshot_id, tools),
             cache=cache,
         )
         write_record(store, examined.record)
@@ -382,10 +382,11 @@ def _earlier_build(cache: ResultCache, key: str, plan: BuildPlan) -> BuildReport
 
 class _Published(Mapping[str, Tool]):
     """The tools of the published snapshot, as they were read, by id; none where there is no snapshot, or one that
-    cannot be read. Of one that is as it was published, each is decoded when it is asked for."""
+    cannot be read. Of one that is as it was published, each is decoded when it is asked for, unless it is in ``same``."""
 
     def __init__(self, store: Path, *, whole: bool) -> None:
         self.snapshot_id = ""
+        self.same: Mapping[str, Tool] = {}  # tools that are known to be as they were published
         self._numbers: dict[str, int] = {}
         try:
             folder = current_snapshot(store)
@@ -405,7 +406,7 @@ class _Published(Mapping[str, Tool]):
             _LOG.warning(problem, store, error)
 
     def __getitem__(self, tool_id: str) -> Tool:
-        return as_read(self._tools[self._numbers[tool_id]])
+        return self.same.get(tool_id) or as_read(self._tools[self._numbers[tool_id]])
 
     def __contains__(self, tool_id: object) -> bool:
         return tool_id in self._numbers

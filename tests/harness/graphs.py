@@ -15,12 +15,12 @@ def as_networkx(graph: ToolGraph) -> nx.MultiDiGraph[str]:
     found: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     nodes: list[tuple[str, Any]] = list(graph.nodes.items())
     found.add_nodes_from(nodes)
-    texts, places_of = graph.texts, graph.places_of
-    for edge, (head, tail) in enumerate(zip(graph.heads.tolist(), graph.tails.tolist(), strict=True)):
+    texts, ends = graph.texts, zip(graph.heads.tolist(), graph.tails.tolist(), graph.each_places(), strict=True)
+    for edge, (head, tail, places) in enumerate(ends):
         attributes = {
             "predicate": texts[int(graph.predicates[edge])],
             "confidence": float(graph.confidences[edge]),
-            "provenance": tuple(Provenance(texts[a], texts[b], texts[c], *span) for a, b, c, *span in places_of(edge)),
+            "provenance": tuple(Provenance(texts[a], texts[b], texts[c], *span) for a, b, c, *span in places),
             "evidence_count": int(graph.evidence_counts[edge]),
             "phrases": graph.phrases.get(edge, ()),
             **graph.details.get(edge, {}),

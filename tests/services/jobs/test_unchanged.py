@@ -86,17 +86,21 @@ def test_any_row_of_changes_gives_the_bytes_of_a_fresh_build(tmp_path: Path, see
     docs.mkdir()
     tools = [[_operation(draw) for _ in range(4)] for _ in range(3)]
     reused = 0
-    for _ in range(5):
+    for _ in range(6):
         rows = draw.choice(tools)
-        change = draw.randrange(4)
+        change = draw.randrange(5)
         if change == 0 or len(rows) == 1:
             rows.append(_operation(draw))
         elif change == 1:
             rows.pop(draw.randrange(len(rows)))
         elif change == 2:
             rows[0] = {**rows[0], "description": f"{rows[0]['description']} Also a {draw.choice(_WORDS)}."}
-        else:
+        elif change == 3:
             rows[0] = {**_operation(draw), "name": rows[0]["name"]}
+        else:
+            said = draw.choice(("Required. The id of a", "Mail address of the", "Such as CT-1001 of the"))
+            for each in rows[0]["inputSchema"]["properties"].values():
+                each["description"] = f"{said} {draw.choice(_WORDS)}."
         for number, each in enumerate(tools):
             (docs / f"{number}.json").write_text(json.dumps(each), encoding="utf-8")
         built = _built(docs, tmp_path / "store")

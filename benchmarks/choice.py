@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -20,7 +20,7 @@ import typer
 from benchmarks.command import ROOT, current, replace_block, run_command
 from benchmarks.phrases import CUTOFFS, figures_of, percents
 from benchmarks.sets import SHIPPED_DEV, BenchSet, bench_sets, catalog_address
-from eval.queries import gold_slots
+from eval.queries import read_queries, with_needs
 from inference import DEFAULT_ENCODER, load_encoder
 from inference.encoder import Encoder
 from retrieval.engine import open_engine
@@ -34,7 +34,7 @@ _Chosen = Mapping[tuple[str, bool], list[str]]  # request and whether needs were
 def main(out: Annotated[Path, typer.Option(help="Folder of snapshots.")] = ROOT / "out" / "choice") -> None:
     """Ask each request without the recorded choice and with it, and renew the table."""
     chosen: dict[str, dict[tuple[str, bool], list[str]]] = defaultdict(dict)
-    for row in _rows(_CHOICES):
+    for row in map(json.loads, _CHOICES.read_text(encoding="utf-8").splitlines()):
         chosen[row["set"]][row["request"], row["needs"]] = row["tools"]
     encoder = load_encoder(DEFAULT_ENCODER, workers=2)
     found: dict[tuple[str, bool], list[list[list[float]]]] = defaultdict(list)
@@ -63,22 +63,21 @@ def _measured(
     build_snapshot([str(catalog_address(one, folder))], store, encoder=encoder, workers=2)
     engine = open_engine(store, encoder=encoder)
     retriever, tools = engine.retriever("default"), {_digest(each): each for each in engine.tool_ids(0, 10**6)}
-    asked = {_digest(row["id"]): row for row in _rows(one.queries)}
-    needs = {_digest(row["id"]): row["needs"] for row in _rows(one.needs)} if one.needs else {}
-    for (id_, with_needs), first in chosen.items():
-        wanted = Request(query=asked[id_]["query"], needs=needs[id_] if with_needs else (), explain=False)
-        requests = (wanted, replace(wanted, first=tuple(tools[each] for each in first)))
-        sized = (replace(each, k=40, auto_k=True) for each in requests)
-        answers = [tuple(map(retriever.retrieve, pair)) for pair in zip(requests, sized, strict=True)]
-        yield with_needs, [figures_of(*pair, gold_slots(asked[id_]["tools"])) for pair in answers]
+    labelled = read_queries([one.queries], split=one.split)
+    asked = {_digest(query.id): query for query in labelled.queries}
+    asked |= {
+        _digest(query.id): query for query in with_needs(labelled, [each for each in [one.needs] if each]).queries
+    }
+    for (id_, needs), first in chosen.items():
+        query, ids = asked[id_], tuple(tools[each] for each in first)
+        wanted = Request(query=query.text, needs=query.needs or () if needs else (), explain=False)
+        pairs = [(each, replace(each, k=40, auto_k=True)) for each in (wanted, replace(wanted, first=ids))]
+        answers = [(retriever.retrieve(each), retriever.retrieve(sized)) for each, sized in pairs]
+        yield needs, [figures_of(each, sized, query.slots) for each, sized in answers]
 
 
 def _digest(id_: str) -> str:
     return hashlib.sha256(id_.encode()).hexdigest()[:12]
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ def measure(
     folder: Path,
     systems: Sequence[str],
     *,
-    limit: int = 0,
     report: bool = True,
     needs: bool = False,
     reranker: str = DEFAULT_RERANKER,
@@ -46,7 +45,6 @@ def measure(
         systems=tuple(systems),
         timeout_s=_TIMEOUT_S,
         reranker=reranker,
-        limit=limit,
         gold_edges=bench_set.gold_edges,
         needs_files=(bench_set.needs,) if needs and bench_set.needs is not None else (),
     )

@@ -103,8 +103,6 @@ class Results:
 
 def main(
     sets: Annotated[str, typer.Option(help="Only these, with commas.")] = "",
-    systems: Annotated[str, typer.Option(help="Only these, with commas.")] = ",".join(SYSTEMS),
-    limit: Annotated[int, typer.Option(help="Requests of each set at most; 0 for all.")] = 0,
     rendered: Annotated[bool, typer.Option("--render", help="Measure nothing: make the tables again.")] = False,
     out: Annotated[Path, typer.Option(help="Folder of snapshots, answers and reports.")] = OUT,
 ) -> None:
@@ -118,14 +116,14 @@ def main(
 
     measured = []
     for one in _chosen([name for name in sets.split(",") if name]):
-        result = measure(one, out / one.name, systems.split(","), limit=limit)
+        result = measure(one, out / one.name, SYSTEMS)
         failed = [run.system for run in result.runs if run.failure]
         if failed:
             print(f"{one.name} stopped before its end, and resumes when run again: {', '.join(failed)}")
             raise typer.Exit(1)
         measured.append(result)
         print(f"{one.name}: {len(result.queries.queries):,} requests", flush=True)
-    if sets or limit or systems != ",".join(SYSTEMS):
+    if sets:
         print("A part was measured: the page stays as it was. The reports are in", out)
         return
     write_ranks(measured)

@@ -1,12 +1,11 @@
 """How many labels of generated requests are wrong, and how many requests a person could have typed: sheets for blind readers.
 
     python -m benchmarks.readings draw STORE queries.jsonl --count 100 --out sheet.jsonl --key key.jsonl --listing tools.txt
-    python -m benchmarks.readings instructions
     python -m benchmarks.readings score sheet.jsonl key.jsonl first.jsonl second.jsonl
 
 ``draw`` takes requests at random and writes for each its text and a shortlist of tools in a random order: those of the gold set, and the
 nearest ones to the text and to these tools. The gold set stands in the key only, which readers do not see. Readers answer as
-``instructions`` says. A *label error* is a request whose gold set is not what the reader needs: a tool is missing, needless or another one,
+``reader_instructions.md`` says. A *label error* is a request whose gold set is not what the reader needs: a tool is missing, needless or another one,
 an alternative of a slot would not do, or the reader finds the request ambiguous or not servable.
 """
 
@@ -16,7 +15,6 @@ import json
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from retrieval.engine import Engine
 
 
-INSTRUCTIONS = Path(__file__).with_name("reader_instructions.md")
 AMBIGUOUS, MISSING = "ambiguous", "missing:"
 # A longer shortlist tires a reader; a shorter one shows that the tools of the gold set belong together.
 _NEAREST, _SEEDS, _LIKE_A_TOOL, _MOST = 8, 3, 4, 18
@@ -94,18 +91,12 @@ def draw(
 
 
 @app.command()
-def instructions() -> None:
-    """Print what readers are told."""
-    typer.echo(INSTRUCTIONS.read_text(encoding="utf-8"))
-
-
-@app.command()
 def score(
     sheet: Annotated[Path, typer.Argument(help="the sheet that was read")],
     key: Annotated[Path, typer.Argument(help="its key")],
     answers: Annotated[list[Path], typer.Argument(help="the answers of one reader a file")],
 ) -> None:
-    """Print rates, agreement, and the rows whose label a reader disputes."""
+    """Print rates, and the rows whose label a reader disputes."""
     texts = {row["id"]: row["text"] for _, row in _rows(sheet)}
     gold = {row["id"]: gold_slots(row["tools"]) for _, row in _rows(key)}
     if set(gold) != set(texts):
@@ -163,7 +154,9 @@ def read_answers(path: Path, ids: Collection[str]) -> dict[str, Reading]:
     for place, row in _rows(path):
         needed, typeable, name = row.get("needed"), row.get("typeable"), row.get("id")
         if not isinstance(typeable, bool) or not (needed == AMBIGUOUS or isinstance(needed, list)) or name in found:
-            raise DocumentError("it is no answer, or the second to a row", subject=place, remedy="See `instructions`")
+            raise DocumentError(
+                "it is no answer, or the second to a row", subject=place, remedy="See reader_instructions.md"
+            )
         listed = needed if isinstance(needed, list) else []
         missing = [one for one in listed if isinstance(one, str) and one.startswith(MISSING)]
         found[str(name)] = Reading(
@@ -202,26 +195,15 @@ def is_wrong(gold: Sequence[Slot], reading: Reading) -> bool:
     return len(nx.bipartite.maximum_matching(graph, top_nodes=left)) != 2 * len(gold)
 
 
-def kappa(one: Sequence[bool], other: Sequence[bool]) -> float | None:
-    """Cohen's kappa of two equally long lists of judgements; None where chance alone explains full agreement."""
-    size = len(one)
-    observed = sum(a == b for a, b in zip(one, other, strict=True)) / size
-    chance = sum(one.count(value) * other.count(value) for value in (True, False)) / size**2
-    return None if chance == 1 else (observed - chance) / (1 - chance)
-
-
 def report(
     texts: Mapping[str, str], gold: Mapping[str, tuple[Slot, ...]], readers: Mapping[str, Mapping[str, Reading]]
 ) -> Iterator[str]:
-    """Yield rates with Wilson intervals, agreement, and what is disputed, as lines of Markdown."""
+    """Yield rates with Wilson intervals, and what is disputed, as lines of Markdown."""
     wrong = {name: [is_wrong(gold[row], found[row]) for row in gold] for name, found in readers.items()}
     typed = {name: [found[row].typeable for row in gold] for name, found in readers.items()}
     yield "| reader | label error | typeable |\n|---|---|---|"
     for name in readers:
         yield f"| {name} | {_share(sum(wrong[name]), len(gold))} | {_share(sum(typed[name]), len(gold))} |"
-    for one, other in combinations(readers, 2):
-        label, text = kappa(wrong[one], wrong[other]), kappa(typed[one], typed[other])
-        yield f"\n{one} and {other}: kappa of labels {_told(label)}, of typeable {_told(text)}"
     for at, row in enumerate(gold):
         for name, found in readers.items():
             reading = found[row]
@@ -230,10 +212,6 @@ def report(
                 said = "" if reading.typeable else ", not typeable"
                 yield f"\n{row} {texts[row]!r}; gold {' + '.join(map(slot_name, gold[row])) or 'no tool'}"
                 yield f"  {name}: needs {needs}{said} {reading.note}".rstrip()
-
-
-def _told(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.2f}"
 
 
 def _share(hits: int, of: int) -> str:

@@ -1,7 +1,7 @@
 """The peers beside egotools, one after the other on the same requests: ``make bench-peers``; the table is in ``docs/results.md``.
 
 For every set, egotools builds its snapshot, and then each peer and each of egotools' systems answers the same requests in a fresh process,
-on one core. A finished run of the same code and data is not repeated. A peer that crashes or is too slow is in the table as such. Peers are
+on one core. A peer that crashes or is too slow is in the table as such. Peers are
 baselines and not dependencies: each has an environment of its own, made from the lock beside its script.
 """
 
@@ -33,7 +33,6 @@ ENCODER = "egotools-minilm-int8.v1"
 OURS = ("default", "paper", "rrf")
 K = 30
 _CUTOFFS = (3, 5, 10)
-_UNFINISHED = "it did not finish"
 _INSTALL = ("install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r")
 # One thread each, as for egotools; no model hub, no traces, and one hash seed, so that answers are reproducible.
 _SETTINGS = {
@@ -204,7 +203,6 @@ def measure_peer(peer: Peer, python: Path, prepared: Prepared, snapshot_id: str,
         queries_sha256=prepared.queries.sha256,
         k=K,
         answers={},
-        failure=_UNFINISHED,
     )
     rows.unlink(missing_ok=True)
     write_header(header, fresh)

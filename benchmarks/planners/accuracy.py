@@ -2,7 +2,7 @@
 
 A request is right when its graph is that of the set up to names and order; one that is refused is wrong. Losses are listed first, of
 ``dev`` by request, of ``test`` by number alone, so that nobody writes rules in view of them. ``--endpoint URL --model NAME`` measures
-``llm.v1``; ``--sample`` asks a part of a slow model.
+``llm.v1``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from random import Random
 from typing import Annotated, Any
 
 import networkx as nx
@@ -27,7 +26,6 @@ from planners.query.domain import read_domain
 from planners.query.query_graph import GoldRequest, Parser, QueryGraph, request_set
 
 _TODAY = date(2026, 2, 15)
-_SEED = 7
 _LEAD = re.compile(r"^(?:(?:in|on|at|during|from|over|since|after|before|prior to|the)\s+)+")
 
 
@@ -83,12 +81,9 @@ class ParsedGold:
         return self.graph is not None and same_graph(self.graph, gold.graph)
 
 
-def sampled(domain: str, split: str, sample: int = 0) -> list[GoldRequest]:
-    """Return the requests of a half, or the first so many of a fixed shuffle."""
-    requests = [each for each in request_set(domain) if each.split == split]
-    if sample:
-        Random(_SEED).shuffle(requests)
-    return requests[: sample or None]
+def sampled(domain: str, split: str) -> list[GoldRequest]:
+    """Return the requests of a half."""
+    return [each for each in request_set(domain) if each.split == split]
 
 
 def measure(parser: Parser, requests: Sequence[GoldRequest]) -> Iterator[ParsedGold]:
@@ -119,7 +114,6 @@ def table(requests: Sequence[GoldRequest], outcomes: Sequence[ParsedGold]) -> li
 def main(
     domain: Annotated[str, typer.Option(help="personal or enterprise")] = "personal",
     split: Annotated[str, typer.Option(help="dev or test")] = "dev",
-    sample: Annotated[int, typer.Option(help="Requests at most; 0 for all.")] = 0,
     endpoint: Annotated[str, typer.Option(help="Base URL of a chat model for the parser llm.v1.")] = "",
     model: Annotated[str, typer.Option(help="Its name.")] = "",
 ) -> None:
@@ -129,7 +123,7 @@ def main(
         from inference.openai_client import OpenAIChat
 
         parser = load_parser("llm.v1", OpenAIChat(model, base_url=endpoint, timeout_s=1_800.0))
-    requests = sampled(domain, split, sample)
+    requests = sampled(domain, split)
     outcomes = list(measure(parser, requests))
     print(f"{parser.name}, {domain}, {split}")
     for gold, each in zip(requests, outcomes, strict=True):

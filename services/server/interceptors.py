@@ -154,7 +154,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._check(record)
         who, method = record.caller.name or record.peer, record.method
         end = self._admission.calls.begin(who)
-        context.add_done_callback(lambda _: end())  # when its answer is sent
+        context.add_done_callback(lambda _: end())  # type: ignore[arg-type]  # when its answer is sent
         raw, held = await self._admission.read(method, who, context)
         check_fields(raw, self._kinds[method], self._max_values.get(method, {}), self._max_fields)
         request = _decoded(handler, raw)

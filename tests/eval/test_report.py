@@ -115,7 +115,10 @@ def test_abstention_is_right_on_unanswerable_requests_and_false_on_others(tmp_pa
 def test_a_measured_set_keeps_its_alternatives_and_plain_gold_sets_stay_as_they_were(tmp_path: Path) -> None:
     queries = query_set({"q1": [["a", "b"], "c"], "q2": ["a", "c"]})
     run = run_of(queries, {"q1": ["b", "c"]})
-    measured = MeasuredSet(queries=queries, runs=(run,), tools=9, snapshot_id=run.snapshot_id)
+    other, missing = replace(run, system="grpc:[::1]:5/a"), {"q1": ("t9",)}
+    measured = MeasuredSet(
+        queries=queries, runs=(run, other), tools=9, snapshot_id=run.snapshot_id, missing_gold=missing
+    )
     write_measured(tmp_path, measured)
     assert read_measured(tmp_path) == measured
     written = json.loads((tmp_path / "set.json").read_text(encoding="utf-8"))["queries"]["queries"]

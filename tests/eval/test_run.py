@@ -22,7 +22,6 @@ from ontology.errors import (
     NotReadyError,
 )
 from ontology.files import config_hash
-from tests.eval.planted import GRAPH
 
 TOOLS = tuple(f"t{number}" for number in range(6))
 QUERIES = QuerySet(
@@ -184,16 +183,6 @@ def test_damaged_files_are_named_when_they_are_read(tmp_path: Path) -> None:
     header.write_text('{"system": "planted"}', encoding="utf-8")
     with pytest.raises(DocumentError, match=header.name):
         read_runs(tmp_path)
-
-
-def test_a_measured_set_is_read_back_as_it_was(tmp_path: Path) -> None:
-    runs = tuple(run(Planted(name=name), tmp_path / "elsewhere") for name in ("b", "grpc:[::1]:5/a"))
-    measured = MeasuredSet(
-        queries=QUERIES, runs=runs, tools=6, snapshot_id="s1", missing_gold={"q1": ("t9",)}, graph=GRAPH
-    )
-    write_measured(tmp_path, measured)
-    run(Planted(name="not of the set"), tmp_path, snapshot_id="s0")
-    assert read_measured(tmp_path) == measured
 
 
 def test_results_that_are_not_there_or_not_of_the_set_are_refused(tmp_path: Path) -> None:

@@ -265,16 +265,18 @@ def _known(
 
 def _is_whole(written: Sequence[str], at: int, text: str, types: set[str], words: Lexicon) -> bool:
     """Whether a word that is a name means it: a noun of the domain and a number do beside a noun of its type ("the folder
-    Documents"), any other one where it is no part of a longer text ("the dentist bill", "travel documents")."""
+    Documents"), any other one where it is no part of a longer text ("the dentist bill", "Budget Workshop")."""
     before, behind = written[at - 1 : at][-1:], written[at + 1 : at + 2] if written[at] == text else []
     beside = [each for each in (*before, *behind) if not each.endswith((",", ":"))]
     forms = {form for each in beside for form in (each, noun_lemma(each.casefold()))}
-    own = [bool(types & {*words.nouns[each]}) for each in forms if each in words.nouns]
+    own = [bool(types & {*words.nouns[each]}) for each in forms - _NO_NAMES if each in words.nouns]
     if text.isdigit() or noun_lemma(text.casefold()) in words.nouns:
         return any(own)
     shaped = any(shape.pattern.fullmatch(text) and shape.field.kind in types for shape in words.shapes)  # it says so
     strange = text != text.casefold() or _is_strange(noun_lemma(text), words)
-    return strange and not shaped and all(own) and not any(_is_strange(each, words) for each in forms)
+    capitals = any(each[:1].isupper() for each in beside if each is not written[0])
+    longer = capitals or any(_is_strange(each, words) for each in forms)
+    return strange and not shaped and all(own) and not longer
 
 
 def _strangeness(text: str) -> int:

@@ -11,8 +11,8 @@ from planners.query.domain import read_domain
 from planners.query.query_graph import words_of
 
 TODAY = date(2026, 6, 15)
-PEOPLE = ["Zoë Müller", "Sinéad O'Neill", "Doe\\, Jane", "Rosa", "April", "Salsa Night"]
-EVENTS = ["Dentist", "Night of the long tables", "Salsa night", "Lunch; late", "2026"]
+PEOPLE = ["Zoë Müller", "Sinéad O'Neill", "Doe\\, Jane", "Rosa", "April", "Salsa Night", "people"]
+EVENTS = ["Dentist", "Night of the long tables", "Salsa night", "Lunch; late", "2026", "Budget"]
 FILES = ["Documents/annual report.pdf", "2026/b.txt", "Travel/c.txt"]
 READ = {
     "Find emails from zoe müller": ["e from p", "p.name = Zoë Müller"],
@@ -38,6 +38,8 @@ READ = {
     "Which files are in the folder 2026?": ["f parent dir", "dir.name = 2026"],
     "Find emails sent in 2026": ["e sent_on d", "d.value = in 2026"],
     "Find emails from April": ["e sent_on d", "d.value = from April"],
+    "Who attended the Budget Workshop?": ["p attended ev", "ev.name = Budget Workshop"],
+    "Find people who attended my dentist appointments": ["p attended ev", "self attended ev", "ev.name = Dentist"],
 }
 
 

@@ -18,7 +18,6 @@ from ontology.yaml_file import (
     Rows,
     accepted,
     gone,
-    has_top_key,
     read_model,
     text,
     value_fault,
@@ -126,11 +125,6 @@ class Overlay(Rows):
     systems: Annotated[None, gone("write `aliases` of their sources into a sources file")] = None
     name: str = ""
     sha256: str = ""
-
-
-def is_overlay_file(path: Path) -> bool:
-    """Whether a file is YAML with the top-level key ``namespaces`` or ``systems``; False for what is no regular file."""
-    return has_top_key(path, "namespaces", "systems")
 
 
 def load_overlays(paths: Sequence[Path]) -> tuple[Overlay, ...]:

@@ -17,7 +17,6 @@ from ontology.yaml_file import (
     Located,
     Rows,
     accepted,
-    gone,
     read_model,
     text,
     value_fault,
@@ -103,7 +102,6 @@ class NamespaceRules(Rows):
     context_parameters: tuple[_Text, ...] = ()
     not_context_parameters: tuple[_Text, ...] = ()
     tools: dict[_Text, ToolRule] = Field(default_factory=dict)
-    synonyms: Annotated[None, gone("write `abbreviations: {NAME: OTHER}` into an ontology file")] = None
 
     @field_validator("not_context_parameters")
     @classmethod
@@ -122,7 +120,6 @@ class Overlay(Rows):
     """
 
     namespaces: dict[_Text, NamespaceRules] = Field(default_factory=dict)
-    systems: Annotated[None, gone("write `aliases` of their sources into a sources file")] = None
     name: str = ""
     sha256: str = ""
 

@@ -14,9 +14,10 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from egotools.values import Provenance
 from ingest.linking.edges import DerivedEdge
 from ontology.tool import Tool, tool_text
-from ontology.tool_graph import OVERLAY, Aliases, NodeAttributes, Provenance, SurfaceForms, ToolGraph, Triple
+from ontology.tool_graph import OVERLAY, Aliases, NodeAttributes, SurfaceForms, ToolGraph, Triple
 
 HEAD, TAIL, PREDICATE, PHRASE, TOOL, FIELD, EXTRACTOR, START, END = range(9)  # the rows of columns
 _ENDS = (attrgetter("head_type", "head"), attrgetter("tail_type", "tail"))

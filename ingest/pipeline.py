@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ingest.canonical.canonicalize import Canonicalization, canonicalize, system_aliases
+from ingest.canonical.canonicalize import canonicalize, system_aliases
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import TripleTable, build_graph
@@ -33,7 +33,7 @@ class GraphBuild:
     """A tool graph and the report of its build."""
 
     graph: ToolGraph
-    canonical: Canonicalization  # without its triples, which are in the graph
+    abbreviations: Mapping[str, str]  # map to expansion in the whole catalogue
     # the tools, each with its context parameters and the origins of its overlay rules in the metadata
     tools: Sequence[Tool] = ()
     # map from tool id to the names of its context parameters
@@ -116,7 +116,7 @@ def build_tool_graph(
         tools=published,
         context_parameters=links.context,
         value_shapes=value_shapes,
-        canonical=replace(canonical, triples=TripleTable.of(())),
+        abbreviations=canonical.abbreviations,
         kept=canonical.triples.by_predicate(),
         rejected=(*rejected, *canonical.rejected),
         failed=failed,

@@ -4,6 +4,7 @@ It imports no other folder but the values of ``egotools``. Its modules also have
 (:mod:`ontology.files`), redaction, JSON values, reports.
 """
 
+from egotools.values import Provenance
 from ontology.errors import (
     BudgetExceededError,
     DocumentError,
@@ -17,7 +18,7 @@ from ontology.errors import (
 from ontology.names import canonical_name
 from ontology.ontology import Ontology, check_ontology, load_ontology
 from ontology.tool import Dependency, Parameter, Tool
-from ontology.tool_graph import Provenance, Triple
+from ontology.tool_graph import Triple
 
 __all__ = [
     "BudgetExceededError",

@@ -13,18 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "MAX_PROVENANCE",
-    "OVERLAY",
-    "Aliases",
-    "NodeAttributes",
-    "Provenance",
-    "SurfaceForms",
-    "ToolGraph",
-    "Triple",
-]
-
-
 OVERLAY = "overlay.v1"
 """Extractor in the provenance of what an overlay file declares; the field is then ``FILE:LINE``."""
 

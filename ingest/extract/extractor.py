@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from egotools.values import Provenance
 from ontology.tool import Tool
-from ontology.tool_graph import Provenance, Triple
+from ontology.tool_graph import Triple
 
 Node: TypeAlias = tuple[str, str]  # an end of a triple: ``(name, type)``
 

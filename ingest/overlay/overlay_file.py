@@ -17,8 +17,6 @@ from ontology.yaml_file import (
     Located,
     Rows,
     accepted,
-    gone,
-    has_top_key,
     read_model,
     text,
     value_fault,
@@ -104,7 +102,6 @@ class NamespaceRules(Rows):
     context_parameters: tuple[_Text, ...] = ()
     not_context_parameters: tuple[_Text, ...] = ()
     tools: dict[_Text, ToolRule] = Field(default_factory=dict)
-    synonyms: Annotated[None, gone("write `abbreviations: {NAME: OTHER}` into an ontology file")] = None
 
     @field_validator("not_context_parameters")
     @classmethod
@@ -123,14 +120,8 @@ class Overlay(Rows):
     """
 
     namespaces: dict[_Text, NamespaceRules] = Field(default_factory=dict)
-    systems: Annotated[None, gone("write `aliases` of their sources into a sources file")] = None
     name: str = ""
     sha256: str = ""
-
-
-def is_overlay_file(path: Path) -> bool:
-    """Whether a file is YAML with the top-level key ``namespaces`` or ``systems``; False for what is no regular file."""
-    return has_top_key(path, "namespaces", "systems")
 
 
 def load_overlays(paths: Sequence[Path]) -> tuple[Overlay, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,6 @@ from ontology.yaml_file import (
     Rows,
     Text,
     accepted,
-    gone,
     has_top_key,
     read_model,
     text,
@@ -199,8 +198,6 @@ class SourceEntry(Rows):
     refresh: Annotated[int | None, PlainValidator(_refresh)] = None  # seconds after which ``sync`` should read it again
     description: _Public = ""
     aliases: tuple[Text, ...] = ()  # other names of the system
-    include_tags: Annotated[None, gone("write its patterns into include, which match tags too")] = None
-    exclude_tags: Annotated[None, gone("write its patterns into exclude, which match tags too")] = None
     _target: Value | None = None  # the location, where it has references: those of the command line are not replaced
 
     @property
@@ -276,10 +273,11 @@ def check_sources(path: Path) -> Checked[tuple[SourceEntry, ...]]:
     return Checked(tuple(row.placed(path.parent) for row in file.sources) if file else None, faults)
 
 
-def overlays_of(path: Path) -> tuple[Path, ...]:
-    """Return the overlay files that a sources file names; none where the file has faults."""
-    file, _ = read_model(path, _File, between=_faults_between)
-    return tuple(path.parent / name for name in file.overlays) if file else ()
+def overlays_of(addresses: Sequence[str]) -> list[Path]:
+    """Return the overlay files that the sources files among some addresses name; none of a file with faults."""
+    paths = sorted(path for path in set(map(Path, addresses)) if is_sources_file(path))
+    read = ((path, read_model(path, _File, between=_faults_between).model) for path in paths)
+    return [path.parent / name for path, file in read if file is not None for name in file.overlays]
 
 
 def _faults_between(values: Any) -> Iterator[Fault]:

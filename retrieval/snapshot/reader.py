@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from egotools.values import Provenance
 from inference.encoder import Floats1d
 from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.tool import Tool, is_own_profile, may_be_own_profile, tool_text
-from ontology.tool_graph import Aliases, Provenance, SurfaceForms
+from ontology.tool_graph import Aliases, SurfaceForms
 from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import FIELDS, NAMES, Bm25Index, name_key, read_postings
 from retrieval.index.filters import FilterIndex

@@ -350,8 +350,13 @@ def _open(name: str, store: Path) -> Snapshot:
     return open_snapshot(store / SNAPSHOTS / found[0])
 
 
-# Key at the left margin of a YAML file that neither is a sources file nor an overlay → what the file is
-_KEYS = {"entity_types": "ontology", "predicates": "ontology", "rules": "server", "catalogs": "server"}
+# What a YAML file with one of these keys at its left margin is
+_KINDS = {
+    "sources": ("sources",),
+    "overlays": ("namespaces",),
+    "ontology": ("entity_types", "predicates"),
+    "server": ("rules", "catalogs"),
+}
 
 
 def validate(
@@ -367,9 +372,8 @@ def validate(
 
     The exit code is 5 for faults of a file of settings, 4 for rejected records of documents, 6 for a damaged snapshot.
     """
-    from ingest.overlay.overlay_file import is_overlay_file
     from ingest.sources import read_catalog
-    from ingest.sources.sources_file import is_sources_file
+    from ontology.yaml_file import has_top_key
     from retrieval.ranking.weights import weights_of
     from retrieval.snapshot.manifest import MANIFEST
     from retrieval.snapshot.reader import open_snapshot
@@ -379,10 +383,8 @@ def validate(
         path = Path(name)
         if (path / "CURRENT").is_file() or (path / MANIFEST).is_file():
             kind = "snapshot"
-        elif is_sources_file(path):
-            kind = "sources"
         else:
-            kind = "overlays" if is_overlay_file(path) else _KEYS.get(_key(path), "documents")
+            kind = next((kind for kind, keys in _KINDS.items() if has_top_key(path, *keys)), "documents")
         named[kind].append(name)
     summaries: dict[str, Any] = {}
     faults: list[tuple[str, str]] = []
@@ -414,22 +416,15 @@ def validate(
         raise typer.Exit(OntologyError.exit_code if faults else CatalogError.exit_code)
 
 
-def _key(path: Path) -> str:
-    """The first key at the left margin of a YAML file that tells what it is; empty for other files."""
-    if path.suffix not in (".yaml", ".yml") or not path.is_file():
-        return ""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return next((key for key in (line.partition(":")[0] for line in lines) if key in _KEYS), "")
-
-
 def _faults(kind: str, path: Path) -> list[tuple[str, str]]:
     """The faults of a file of settings: where, and what."""
     if kind == "server":
+        from ontology.yaml_file import has_top_key
         from services.server.access.policy import read_policy
         from services.server.settings import read_catalogs
 
         try:
-            _ = read_policy(path) if _key(path) == "rules" else read_catalogs(path)
+            _ = read_policy(path) if has_top_key(path, "rules") else read_catalogs(path)
         except InvalidArgumentError as error:
             return [(str(path), f"{error.problem}. {error.remedy}".strip(" ."))]
         return []

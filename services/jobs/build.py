@@ -41,7 +41,7 @@ from ingest.sources.addresses import find_documents
 from ingest.sources.catalog import named_sources
 from ingest.sources.document import FileState, file_state, is_unchanged
 from ingest.sources.read_cache import ReadCache
-from ingest.sources.sources_file import is_sources_file, overlays_of
+from ingest.sources.sources_file import overlays_of
 from ingest.tool_cache import ToolCache
 from ingest.trust.quarantine import APPROVALS, Examined, admitted, examine, read_approvals, read_record, write_record
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, NotFoundError
@@ -133,12 +133,6 @@ def build_snapshot(addresses: Sequence[str], store: Path, *, encoder: Encoder, *
     return build(plan, encoder=encoder, **parts)
 
 
-def overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
-    """Return the overlay files that sources files name."""
-    files = sorted({Path(address) for address in addresses if is_sources_file(Path(address))})
-    return [overlay for file in files for overlay in overlays_of(file)]
-
-
 def as_read(tool: Tool) -> Tool:
     """Return a tool of a snapshot without what the build adds to its metadata."""
     return replace(tool, metadata={key: each for key, each in tool.metadata.items() if key not in _ADDED_BY_BUILD})
@@ -162,7 +156,7 @@ class _Build:
     def run(self) -> BuildReport:
         """Read the documents, build the tool graph, write the snapshot and publish it."""
         plan, store, file = self.plan, self.plan.store, self.plan.store / _CACHE
-        self.overlays = load_overlays([*overlays_of_sources(plan.addresses), *plan.overlays])
+        self.overlays = load_overlays([*overlays_of(plan.addresses), *plan.overlays])
         self.approvals, self.tuned = file_state(store / APPROVALS).digest, _tuned_snapshot(store)
         key = self._key() if plan.cached else None
         if key is not None and file.is_file() and read_record(store).policy == plan.findings:
@@ -315,7 +309,7 @@ class _Build:
                 ontology=self.ontology,
                 encoder=encoder,
                 extractor=self.extractor.name,
-                abbreviations=graph.canonical.abbreviations,
+                abbreviations=graph.abbreviations,
                 created_by=f"egotools {version('egotools')}",
                 sources=named_sources(catalog),
                 overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in self.overlays),
@@ -518,7 +512,7 @@ def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) 
         remedy = "Name their documents in the sources file and run `egotools build` with it once; then sync"
         raise InvalidArgumentError(problem, subject=before.id, remedy=remedy)
     manifest = before.manifest
-    named = {path.name for path in overlays_of_sources(plan.addresses)}
+    named = {path.name for path in overlays_of(plan.addresses)}
     other = next((overlay.name for overlay in manifest.overlays or () if overlay.name not in named), "")
     for problem, found in (
         (f"the overlay {other}, which no sources file names", other),

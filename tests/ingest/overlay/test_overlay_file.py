@@ -6,10 +6,11 @@ import pytest
 
 from ingest.linking.edges import derive_links
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
-from ingest.overlay.overlay_file import check_overlay, is_overlay_file, load_overlays
+from ingest.overlay.overlay_file import check_overlay, load_overlays
 from ontology.files import write_file
 from ontology.ontology import load_ontology
 from ontology.tool import Dependency, Parameter, Tool
+from ontology.yaml_file import has_top_key
 
 FAULTY = """\
 systems:
@@ -48,8 +49,8 @@ def test_every_fault_has_its_line(tmp_path: Path) -> None:
     assert overlay is None
     found = [(fault.line, fault.problem) for fault in faults]
     expected = [
-        (1, "systems is gone"),
-        (5, "synonyms is gone"),
+        (1, "unknown key 'systems'"),
+        (5, "unknown key 'synonyms'"),
         (6, "unknown key 'colour'"),
         (7, "context_parameters must be a list"),
         (10, "hidden must be true or false"),
@@ -77,8 +78,8 @@ def test_every_fault_has_its_line(tmp_path: Path) -> None:
         ("a.json", "namespaces: {}\n", False),
     ],
 )
-def test_an_overlay_file_is_known_by_its_top_level_keys(tmp_path: Path, name: str, text: str, expected: bool) -> None:
-    assert is_overlay_file(write(tmp_path, text, name)) is expected
+def test_a_file_is_known_by_its_top_level_keys(tmp_path: Path, name: str, text: str, expected: bool) -> None:
+    assert has_top_key(write(tmp_path, text, name), "namespaces", "systems") is expected
 
 
 @pytest.mark.parametrize(

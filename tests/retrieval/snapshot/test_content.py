@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from egotools.values import NamespaceSummary, Response
+from egotools.values import NamespaceSummary, Provenance, Response
 from inference import HashingEncoder
 from ingest.graph import build_graph
 from ontology import Ontology, Tool, Triple
@@ -19,7 +19,6 @@ from ontology.errors import (
     SnapshotError,
     SnapshotVersionError,
 )
-from ontology.tool_graph import Provenance
 from retrieval.engine import open_engine
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import BASELINES, make_presets

@@ -160,8 +160,9 @@ def _node_row(node: NodeAttributes) -> dict[str, Any]:
 def _edge_lines(graph: ToolGraph) -> Iterator[str]:
     """Yield the JSON form of each edge, without empty fields, its keys sorted."""
     spelled = [canonical_text(text) for text in graph.texts]
-    columns = zip(graph.keys.tolist(), graph.evidence_counts.tolist(), graph.each_places(), strict=True)
-    for edge, (key, count, rows) in enumerate(columns):
+    for edge, (key, count, rows) in enumerate(
+        zip(graph.keys.tolist(), graph.evidence_counts.tolist(), graph.each_places(), strict=True)
+    ):
         places = ",".join(
             f"[{spelled[tool]},{spelled[field]},{spelled[extractor]},{start},{end}]"
             for tool, field, extractor, start, end in rows

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import yaml
 from pydantic import AfterValidator, Field
 
 from ontology.errors import OntologyError
 from ontology.files import SAFE_LOADER
-from ontology.yaml_file import Checked, Fault, Rows, Text, accepted, read_model, value_fault
+from ontology.yaml_file import Checked, Fault, Rows, Text, accepted, gone, read_model, value_fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +114,10 @@ def _base(name: str) -> str:
     return name
 
 
+_NO_PHRASES = "no phrase of a document is mapped onto a predicate any more"
+_Gone: TypeAlias = Annotated[None, gone("leave it out: --extractor llm reads relations", _NO_PHRASES)]
+
+
 class _Row(Rows):
     description: str = ""
 
@@ -125,6 +129,7 @@ class _TypeRow(_Row):
 class _PredicateRow(_Row):
     domain: Annotated[tuple[str, ...], Field(min_length=1)]
     range: Annotated[tuple[str, ...], Field(min_length=1)]
+    synonyms: _Gone = None
     metadata: tuple[str, ...] = ()
     derived: bool = False
 
@@ -135,6 +140,7 @@ class _File(Rows):
     extends: Annotated[str, AfterValidator(_base)] = ""
     entity_types: dict[Text, _TypeRow] = Field(default_factory=dict)
     predicates: dict[Text, _PredicateRow] = Field(default_factory=dict)
+    fallback: _Gone = None
     abbreviations: dict[Text, Text] = Field(default_factory=dict)
 
 
@@ -155,7 +161,8 @@ def check_ontology(path: Path) -> Checked[Ontology]:
         return Checked(None, faults)
     base = load_ontology() if file.extends else Ontology(name="")
     types = {str(name): EntityType(name=str(name), **dict(row)) for name, row in file.entity_types.items()}
-    predicates = {str(name): Predicate(name=str(name), **dict(row)) for name, row in file.predicates.items()}
+    rows = {str(name): row.model_dump(exclude={"synonyms"}) for name, row in file.predicates.items()}
+    predicates = {name: Predicate(name=name, **row) for name, row in rows.items()}
     abbreviations = {short.lower(): meaning.lower() for short, meaning in file.abbreviations.items()}
     ontology = Ontology(
         name=file.name,

@@ -10,7 +10,7 @@ from types import UnionType
 from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ontology.errors import EgotoolsError
@@ -44,6 +44,15 @@ class Located(str):
 def value_fault(problem: str, remedy: str = "") -> PydanticCustomError:
     """The fault of a value, which validators of a model raise; ``{}`` in the problem stands for what the value is."""
     return PydanticCustomError("fault", "fault", {"problem": problem, "remedy": remedy})
+
+
+def gone(remedy: str, problem: str = "{} is gone") -> BeforeValidator:
+    """Of a key that a model no longer has: the fault that says what takes its place."""
+
+    def refuse(_: Any) -> Any:
+        raise value_fault(problem, remedy)
+
+    return BeforeValidator(refuse)
 
 
 def text(value: Any) -> Located:
@@ -223,8 +232,8 @@ def _fields(kind: Any, loc: _Place) -> Iterable[str]:
             kind = kind.model_fields[str(step)].annotation
         else:
             kind = get_args(kind)[1 if get_origin(kind) in (dict, Mapping) else 0]
-    fields: Iterable[str] = _plain_type(kind).model_fields
-    return fields
+    fields = _plain_type(kind).model_fields.items()
+    return (name for name, field in fields if field.annotation is not type(None))  # without those that are gone
 
 
 def _plain_type(kind: Any) -> Any:

@@ -17,6 +17,7 @@ from ontology.yaml_file import (
     Located,
     Rows,
     accepted,
+    gone,
     read_model,
     text,
     value_fault,
@@ -102,6 +103,7 @@ class NamespaceRules(Rows):
     context_parameters: tuple[_Text, ...] = ()
     not_context_parameters: tuple[_Text, ...] = ()
     tools: dict[_Text, ToolRule] = Field(default_factory=dict)
+    synonyms: Annotated[None, gone("write `abbreviations: {NAME: OTHER}` into an ontology file")] = None
 
     @field_validator("not_context_parameters")
     @classmethod
@@ -120,6 +122,7 @@ class Overlay(Rows):
     """
 
     namespaces: dict[_Text, NamespaceRules] = Field(default_factory=dict)
+    systems: Annotated[None, gone("write `aliases` of their sources into a sources file")] = None
     name: str = ""
     sha256: str = ""
 

@@ -27,6 +27,7 @@ from ontology.yaml_file import (
     Rows,
     Text,
     accepted,
+    gone,
     has_top_key,
     read_model,
     text,
@@ -198,6 +199,8 @@ class SourceEntry(Rows):
     refresh: Annotated[int | None, PlainValidator(_refresh)] = None  # seconds after which ``sync`` should read it again
     description: _Public = ""
     aliases: tuple[Text, ...] = ()  # other names of the system
+    include_tags: Annotated[None, gone("write its patterns into include, which match tags too")] = None
+    exclude_tags: Annotated[None, gone("write its patterns into exclude, which match tags too")] = None
     _target: Value | None = None  # the location, where it has references: those of the command line are not replaced
 
     @property

@@ -353,7 +353,7 @@ def _open(name: str, store: Path) -> Snapshot:
 # What a YAML file with one of these keys at its left margin is
 _KINDS = {
     "sources": ("sources",),
-    "overlays": ("namespaces",),
+    "overlays": ("namespaces", "systems"),
     "ontology": ("entity_types", "predicates"),
     "server": ("rules", "catalogs"),
 }

@@ -50,6 +50,11 @@ def test_an_extension_adds_and_replaces(tmp_path: Path, shipped: Ontology) -> No
         ("name: x\nextends: default\npredicates:\n  p: {domain: [tool], range: [ship]}\n", 4, "ship"),
         ("name: x\nextends: default\npredicates:\n  p: {domain: tool, range: [tool]}\n", 4, "list"),
         (
+            "name: x\nextends: default\npredicates:\n  p: {domain: [tool], range: [tool], synonyms: [a]}\n",
+            4,
+            "no phrase",
+        ),
+        (
             "name: x\nextends: default\npredicates:\n  p: {domain: [tool], range: [tool], metadata: [k]}\n"
             "  q: {domain: [tool], range: [tool], metadata: [k]}\n",
             5,
@@ -58,6 +63,7 @@ def test_an_extension_adds_and_replaces(tmp_path: Path, shipped: Ontology) -> No
         ("name: x\nextends: default\nabbreviations: {po: }\n", 3, "is empty"),
         ("name: x\nextends: default\nversion: new\n", 3, "valid integer"),
         ("name: x\nentity_types:\n  tool: {}\npredicates: {}\n", 1, "missing"),
+        ("name: x\nextends: default\nfallback: has_entity\n", 3, "no phrase"),
     ],
 )
 def test_every_fault_is_named_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:

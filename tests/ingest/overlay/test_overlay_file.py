@@ -49,8 +49,8 @@ def test_every_fault_has_its_line(tmp_path: Path) -> None:
     assert overlay is None
     found = [(fault.line, fault.problem) for fault in faults]
     expected = [
-        (1, "unknown key 'systems'"),
-        (5, "unknown key 'synonyms'"),
+        (1, "systems is gone"),
+        (5, "synonyms is gone"),
         (6, "unknown key 'colour'"),
         (7, "context_parameters must be a list"),
         (10, "hidden must be true or false"),

@@ -40,7 +40,7 @@ from services.jobs.served_store import tools_client
 
 if TYPE_CHECKING:
     from planners.calls.execute_plan import PlanExecution, StepCall
-    from planners.dfs import QueryGraph
+    from planners.query.query_graph import QueryGraph
     from services.jobs.walk import Walked
 
 _MAX_SHOWN = 2_000

@@ -22,14 +22,15 @@ from ontology.files import read_bounded
 from ontology.json_values import first_error
 from planners.calls.tool_access import Ask, CallLimits, ToolAccess, always, never
 from planners.calls.tool_finder import Finder, ToolFinder
-from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.executor import answer_graph
 from planners.dfs.resolver import Step
 from planners.dfs.tool_resolver import Choice, ToolResolver
 from planners.journal.recorded import RecordedFinder, RecordedInvoker, Steps
 from planners.journal.run_journal import RunAccount, RunJournal, account_of, open_run_journal, read_run_journal
 from planners.query import load_parser
-from planners.query.query_graph import FindNames, ParsedRequest
+from planners.query.domain import Domain
+from planners.query.graph_faults import graph_faults
+from planners.query.query_graph import FindNames, ParsedRequest, QueryGraph
 from services.jobs.served_store import tools_client
 from services.web.live_runs import OpenClient, Plan, PlanRequest, RunEvent, in_thread, observed
 

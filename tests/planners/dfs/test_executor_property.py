@@ -10,8 +10,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planners.dfs import Domain, QueryGraph, graph_faults
 from planners.dfs.executor import Execution, answer_graph, execute
+from planners.query.domain import Domain
+from planners.query.graph_faults import graph_faults
+from planners.query.query_graph import QueryGraph
 from tests.planners.dfs.brute_force import brute_force
 from tests.planners.dfs.memory_resolver import MemoryResolver, day
 

@@ -7,8 +7,9 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from planners.dfs import Domain, QueryGraph, graph_faults
-from planners.query.graph_faults import compare
+from planners.query.domain import Domain
+from planners.query.graph_faults import compare, graph_faults
+from planners.query.query_graph import QueryGraph
 
 TABLE = yaml.safe_load(Path(__file__).with_name("faults.yaml").read_text("utf-8"))
 DOMAIN = Domain.model_validate(TABLE["domain"])

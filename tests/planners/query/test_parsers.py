@@ -10,11 +10,11 @@ import yaml
 from benchmarks.planners.accuracy import same_graph
 from inference import Message
 from ontology.errors import EgotoolsError
-from planners.dfs import QueryGraph, graph_faults
 from planners.query import load_parser
 from planners.query.domain import read_domain
+from planners.query.graph_faults import graph_faults
 from planners.query.llm_reader import LlmParser, WrittenGraph
-from planners.query.query_graph import Parser, request_set
+from planners.query.query_graph import Parser, QueryGraph, request_set
 from tests.harness.scripted_chat import ScriptedChat
 
 TODAY = date(2026, 2, 15)

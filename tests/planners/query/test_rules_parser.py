@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from planners.dfs import QueryGraph, graph_faults
 from planners.query.domain import Domain, read_domain
-from planners.query.query_graph import ParsedRequest, request_set
+from planners.query.graph_faults import graph_faults
+from planners.query.query_graph import ParsedRequest, QueryGraph, request_set
 from planners.query.rules_reader import RulesParser
 
 TODAY = date(2026, 2, 15)

@@ -10,27 +10,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from ontology.errors import InvalidArgumentError
-from ontology.files import SAFE_LOADER, read_bounded
-from ontology.json_values import first_error
+from ontology.files import SAFE_LOADER
+from ontology.yaml_file import Rows, accepted, read_model, value_fault
 
 DOMAINS = Path(__file__).parent / "domains"  # the folder of the shipped domains: one file each
-
-_MAX_BYTES = 2**20  # chosen: the shipped domains have at most 20 kB
 
 Operator: TypeAlias = Literal["=", "contains", "<", ">", "<=", ">="]
 FieldKind: TypeAlias = Literal["text", "number", "boolean", "date", "ordinal"]
 _Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Lookup(_Form):
+class Lookup(Rows):
     """Which tool resolves an edge in one direction, or finds the entities of a type by their fields.
 
     :param request: what the tool service is asked, in plain words.
@@ -48,7 +41,7 @@ class Lookup(_Form):
     every: Mapping[_Name, str] = Field(default_factory=dict)
 
 
-class FieldType(_Form):
+class FieldType(Rows):
     """A field that a filter may name.
 
     :param kind: ``ordinal``: first, last, third …; ``date``: an expression that is read as a half-open range.
@@ -63,7 +56,7 @@ class FieldType(_Form):
     description: str = ""
 
 
-class EntityType(_Form):
+class EntityType(Rows):
     """A type of entity.
 
     :param variable: the stem of the names of its variables.
@@ -83,7 +76,7 @@ class EntityType(_Form):
     lookup: Lookup | None = None
 
 
-class EdgeType(_Form):
+class EdgeType(Rows):
     """An edge between types; ``forward`` leads from ``source`` to one of ``targets``, ``backward`` from there to ``source``.
 
     :param words: verbs and phrases by which a request says it; ``{source}`` and ``{target}`` stand for the ends. Verbs are in the
@@ -104,11 +97,11 @@ class EdgeType(_Form):
         for direction in ("forward", "backward"):
             missing = set(self.targets) - set(getattr(self, direction))
             if missing:
-                raise ValueError(f"the edge {self.name} has no {direction} lookup for {', '.join(sorted(missing))}")
+                raise value_fault(f"the edge {self.name} has no {direction} lookup for {', '.join(sorted(missing))}")
         return self
 
 
-class Domain(_Form):
+class Domain(Rows):
     """The schema of a domain.
 
     :param extended: whether graphs may have what goes beyond the paper's form: groups, orders, counts, steps.
@@ -125,7 +118,7 @@ class Domain(_Form):
         for edge in self.edges:
             unknown = {edge.source, *edge.targets} - set(self.types)
             if unknown:
-                raise ValueError(f"the edge {edge.name} names the unknown type {', '.join(sorted(unknown))}")
+                raise value_fault(f"the edge {edge.name} names the unknown type {', '.join(sorted(unknown))}")
         return self
 
     def edge(self, name: str, source: str, target: str) -> EdgeType | None:
@@ -141,23 +134,19 @@ class Domain(_Form):
 def read_domain(name_or_path: str | Path) -> Domain:
     """Read a shipped domain by its name, or a file by its path.
 
-    :raises InvalidArgumentError: when there is no such domain or file, or the file is no domain.
+    :raises InvalidArgumentError: when there is no such domain or file, or the file is no domain; each fault is named with its line.
     """
-    path = Path(name_or_path)
     try:
         shipped_path = DOMAINS / f"{name_or_path}.yaml"
-        path = shipped_path if shipped_path.is_file() else path
-        return _parsed(read_bounded(path, _MAX_BYTES).decode("utf-8"))
-    except OSError:
+        path = shipped_path if shipped_path.is_file() else Path(name_or_path)
+        changed = path.stat().st_mtime_ns
+    except (OSError, ValueError):  # also a name that no file can have
         shipped = ", ".join(sorted(each.stem for each in DOMAINS.glob("*.yaml")))
         remedy = f"Name a shipped one ({shipped}) or a YAML file"
         raise InvalidArgumentError("there is no such domain", subject=str(name_or_path), remedy=remedy) from None
-    except ValidationError as error:
-        raise InvalidArgumentError(first_error(error), subject=str(path), remedy="Correct the file.") from error
-    except (ValueError, yaml.YAMLError, RecursionError) as error:  # an impossible date is a ValueError
-        raise InvalidArgumentError(f"not YAML: {error}", subject=str(path), remedy="Correct the file.") from error
+    return _read(path, changed)
 
 
 @lru_cache(maxsize=8)  # a run asks for its domain again and again, and never for many
-def _parsed(text: str) -> Domain:
-    return Domain.model_validate(yaml.load(text, Loader=SAFE_LOADER))
+def _read(path: Path, changed: int) -> Domain:
+    return accepted(*read_model(path, Domain, loader=SAFE_LOADER), InvalidArgumentError, path)

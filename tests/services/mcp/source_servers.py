@@ -14,8 +14,9 @@ _READS = ToolAnnotations(read_only_hint=True)
 WAITING = Path(os.environ.get("WAREHOUSE_WAITING", os.devnull))
 """A file that is there while somebody waits in the warehouse."""
 
-warehouse = MCPServer("warehouse")
-office = MCPServer("office")
+# Else it sets up logging of the whole process, whose lines commands in it then print.
+warehouse = MCPServer("warehouse", log_level="WARNING")
+office = MCPServer("office", log_level="WARNING")
 
 
 @warehouse.tool(annotations=_READS)

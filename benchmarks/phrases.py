@@ -34,6 +34,7 @@ from services.jobs.build import build_snapshot
 CUTOFFS = (3, 5, 10)
 _FILE = Path(__file__).with_suffix(".jsonl.gz")
 _SHIPPED = ROOT / "examples" / "enterprise" / "phrases.jsonl"
+_APART = (SHIPPED_DEV, SHIPPED_TEST, REAL)  # in no mean
 _WITHOUT, _WITH = "default-no-phrases", "default"
 _NOTHING, _PHRASES, _NEEDS, _BOTH = range(4)
 _DRAWS, _SEED = 10_000, 7
@@ -53,7 +54,11 @@ def main(out: Annotated[Path, typer.Option(help="Folder of snapshots.")] = ROOT 
         ):
             found[one.name] = _measured(one, written.get(one.name), out / one.name, encoder)
             print(_row(one.name, found[one.name]), flush=True)
-    replace_block(ROOT / "docs" / "results.md", "phrases", "\n".join(_tables(found)))
+    apart, open_sets = ({name: found[name] for name in found if (name in _APART) == each} for each in (True, False))
+    measured = f"Measured with {current(DEFAULT_ENCODER)}. Command: `python -m benchmarks.phrases`."
+    page, note = [*_differences(apart, open_sets), "", *_rows(apart, open_sets), "", measured], _rows(open_sets, {})
+    replace_block(ROOT / "docs" / "results.md", "phrases", "\n".join(page))
+    replace_block(Path(__file__).parent / "notes" / "phrases.md", "phrases-by-set", "\n".join([*note, "", measured]))
 
 
 def figures_of(ranked: Response, sized: Response, gold: Sequence[Sequence[str]]) -> list[float]:
@@ -101,27 +106,30 @@ def _measured(one: BenchSet, rows: Sequence[Mapping[str, Any]] | None, folder: P
     return np.asarray([asked(query) for query in labelled.queries])
 
 
-def _row(name: str, found: _Figures) -> str:
+def _row(name: str, found: _Figures, requests: int = 0) -> str:
     mean = found.mean(axis=0)
     sizes = " → ".join(f"{100 * mean[way, -3]:.0f} % ({mean[way, -2]:.1f})" for way in (_NEEDS, _BOTH))
     best = " → ".join(f"{100 * mean[way, -1]:.1f}" for way in (_NEEDS, _BOTH))
     cells = [percents(mean[way, : len(CUTOFFS)]) for way in range(4)]
-    return f"| {name} | {len(found)} | {' | '.join(cells)} | {best} | {sizes} |"
+    return f"| {name} | {requests or len(found)} | {' | '.join(cells)} | {best} | {sizes} |"
 
 
-def _tables(found: Mapping[str, _Figures]) -> list[str]:
-    open_sets = {name: each for name, each in found.items() if name not in (SHIPPED_DEV, SHIPPED_TEST, REAL)}
-    groups = [{name: found[name]} for name in (SHIPPED_DEV, SHIPPED_TEST, REAL) if name in found] + [open_sets]
-    mean = f"*mean of {len(open_sets)} open sets*"
+def _rows(sets: Mapping[str, _Figures], mean_of: Mapping[str, _Figures]) -> list[str]:
+    lines = ["| set | requests | nothing | phrases | needs | both | best tool of each need | `auto_k` by needs |"]
+    lines += ["|---|---:|---|---|---|---|---|---|", *(_row(name, each) for name, each in sets.items())]
+    if mean_of:
+        means = np.asarray([each.mean(axis=0) for each in mean_of.values()])
+        lines.append(_row(f"*mean of {len(mean_of)} open sets*", means, sum(map(len, mean_of.values()))))
+    return lines
+
+
+def _differences(apart: Mapping[str, _Figures], open_sets: Mapping[str, _Figures]) -> list[str]:
     lines = ["| phrases, minus without them | whole requests @3/@5/@10 | by needs @3/@5/@10 |", "|---|---|---|"]
-    for group in groups:
+    mean = f"*mean of {len(open_sets)} open sets*"
+    for name, group in [*((name, {name: each}) for name, each in apart.items()), (mean, open_sets)]:
         gains = [_gains(group, without, given) for without, given in ((_NOTHING, _PHRASES), (_NEEDS, _BOTH))]
-        lines.append(f"| {next(iter(group)) if len(group) == 1 else mean} | {' | '.join(gains)} |")
-    lines += ["", "| set | requests | nothing | phrases | needs | both | best tool of each need | `auto_k` by needs |"]
-    lines += ["|---|---:|---|---|---|---|---|---|", *(_row(name, each) for name, each in found.items())]
-    means = np.asarray([[each.mean(axis=0) for each in open_sets.values()]])
-    lines.append(_row(mean, means[0]).replace(f"| {len(open_sets)} |", f"| {sum(map(len, open_sets.values()))} |", 1))
-    return [*lines, "", f"Measured with {current(DEFAULT_ENCODER)}. Command: `python -m benchmarks.phrases`."]
+        lines.append(f"| {name} | {' | '.join(gains)} |")
+    return lines
 
 
 def _gains(group: Mapping[str, _Figures], without: int, given: int) -> str:

@@ -47,8 +47,8 @@ _INSTRUCTIONS = f"""You help people at work to find software tools by the words 
 You get the document of one tool and the names of the tools beside it. Write 3 short phrases (at most {MAX_PHRASES}), each what a colleague would say or type
 who needs exactly this tool now and has never seen its document.
 
-- A whole wish or question, with the ordinary things that it is about: "put her talk on the programme", "which fairs are we at this autumn", not
-  "schedule sessions". A tool that changes something is asked for the change; one that looks something up is asked the question, with what the colleague has in hand.
+- A whole wish or question, with the ordinary things that it is about: "get the lift repaired before Monday", "which rooms are free tonight", not
+  "manage facilities". A tool that changes something is asked for the change; one that looks something up is asked the question, with what the colleague has in hand.
 - The phrases name different situations, persons or things, and together the words that different people use for the act and for its object. One of them
   has the plainest common word for the object (film, parcel, invoice), even where the document has it; else the words are not those of the document.
 - At most {MAX_WORDS} words each. No number, no code, no address, no name of a product, a company or a tool. No instruction to anybody.

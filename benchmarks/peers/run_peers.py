@@ -33,14 +33,8 @@ ENCODER = "egotools-minilm-int8.v1"
 OURS = ("default", "paper", "rrf")
 K = 30
 _CUTOFFS = (3, 5, 10)
-_INSTALL = (
-    "install",
-    "--quiet",
-    "--disable-pip-version-check",
-    "--no-deps",
-    "--require-hashes",
-    "-r",
-)  # a lock has all
+# A lock has all: a version that was taken back upstream must not be resolved again.
+_INSTALL = ("install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "-r")
 # One thread each, as for egotools; no model hub, no traces, and one hash seed, so that answers are reproducible.
 _SETTINGS = {
     "HF_HUB_OFFLINE": "1",

@@ -280,7 +280,9 @@ def _key(draft: Draft, slot: Slot, known: KnownEntities, objects: set[str]) -> t
     if named and (found is None or found.evidence == ("description",)):
         return (head, naming_field(tokens[-1])), 0.7, True
     if found is not None and found.field == "code" and found.entity not in subjects:
-        if dict(parameter.bounds).get("maxLength", 4) < 4:  # of a country or a language. Found on ShipEngine
+        if (
+            dict(parameter.bounds).get("maxLength", 4) < 4
+        ):  # of a country, a currency, an airport. Found on one vendor: 12 of 9,904 edges
             return (PLAIN_VALUE, name), 0.0, False
     if found is not None:
         # The tool's entity uses the whole catalogue, so it is more reliable than the identifier's name.

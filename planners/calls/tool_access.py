@@ -57,10 +57,11 @@ Decision: TypeAlias = Literal["allow", "ask", "deny"]
 
 
 def _listed(given: Any) -> Any:
-    """One or several, of a file; an empty list would match every tool."""
-    if given == []:
+    """One or several, of a file; what is empty would match every tool, or none."""
+    listed = (given,) if given is None or isinstance(given, str) else given
+    if isinstance(listed, (list, tuple)) and not (listed and all(listed)):
         raise value_fault("{} is empty", "name what it matches, or leave the key out")
-    return (given,) if isinstance(given, str) else given
+    return listed
 
 
 _Patterns: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]

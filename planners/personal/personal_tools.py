@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -57,7 +58,7 @@ def known_names(texts: Sequence[str], quoted: Sequence[str]) -> Mapping[str, Seq
     query = " UNION ".join(f"{each} WHERE folded IN (SELECT value FROM json_each(:forms))" for each in tables)
     try:
         rows = _rows(query, {"forms": json.dumps(list(forms.values()))})
-    except InvalidArgumentError:
+    except (InvalidArgumentError, sqlite3.Error):  # the tools say what is wrong with it
         return {}
     return {text: [(row["kind"], row["name"]) for row in rows if row["folded"] == form] for text, form in forms.items()}
 

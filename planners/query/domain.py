@@ -5,6 +5,7 @@ It is a YAML file. The parser's prompt, the check of a graph and the choice of t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -138,15 +139,16 @@ def read_domain(name_or_path: str | Path) -> Domain:
     """
     try:
         shipped_path = DOMAINS / f"{name_or_path}.yaml"
-        path = shipped_path if shipped_path.is_file() else Path(name_or_path)
-        changed = path.stat().st_mtime_ns
+        path = (shipped_path if shipped_path.is_file() else Path(name_or_path)).resolve()
+        with path.open("rb") as file:  # a folder is none
+            state = os.fstat(file.fileno())
     except (OSError, ValueError):  # also a name that no file can have
         shipped = ", ".join(sorted(each.stem for each in DOMAINS.glob("*.yaml")))
         remedy = f"Name a shipped one ({shipped}) or a YAML file"
         raise InvalidArgumentError("there is no such domain", subject=str(name_or_path), remedy=remedy) from None
-    return _read(path, changed)
+    return _read(path, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=8)  # a run asks for its domain again and again, and never for many
-def _read(path: Path, changed: int) -> Domain:
+def _read(path: Path, changed: int, size: int) -> Domain:
     return accepted(*read_model(path, Domain, loader=SAFE_LOADER), InvalidArgumentError, path)

@@ -197,7 +197,13 @@ def request_values(
         days = list[DateSpan]()
         with suppress(InvalidArgumentError):  # what cannot be read may be part of a name
             days += date_spans(rest, today) if guess else ()
-        found = [each for each in known if not any(day.start <= each.start and each.end <= day.end for day in days)]
+        # A name may have a date in it ("Planning March 2025"), but not a part of one, nor be one.
+        ends = [(day.start, day.end) for day in days]
+        found = [
+            each
+            for each in known
+            if not any(a < each.end and each.start < b and not (each.start < a and b <= each.end) for a, b in ends)
+        ]
         rest = _blank(request, found)
     if words.dates or any(words.dated.values()):
         found += [RequestValue(*span[:3], "date", op=span.op) for span in date_spans(rest, today)]
@@ -258,25 +264,18 @@ def _known(
         end, of = start + len(text), known.get(text)
         if not of or any(a < end and start < b for a, b in taken):
             continue
-        if not guess or " " in text or _is_whole(written, at, text, {kind for kind, _ in of}, words):
+        if not guess or " " in text or _has_its_noun(written, at, text, {kind for kind, _ in of}, words):
             taken.append((start, end))
             yield _named(request, RequestValue(start, end, text, "name"), of, words, guess=guess)
 
 
-def _is_whole(written: Sequence[str], at: int, text: str, types: set[str], words: Lexicon) -> bool:
-    """Whether a word that is a name means it: a noun of the domain and a number do beside a noun of its type ("the folder
-    Documents"), any other one where it is no part of a longer text ("the dentist bill", "Budget Workshop")."""
+def _has_its_noun(written: Sequence[str], at: int, text: str, types: set[str], words: Lexicon) -> bool:
+    """Whether a noun of its type stands beside a word that is a name ("the folder Documents", "dentist appointments"), in
+    small letters: one in capitals goes on with a name. Without one it may be any word, or a name of something else: of a friend, whom a folder is named after."""
     before, behind = written[at - 1 : at][-1:], written[at + 1 : at + 2] if written[at] == text else []
-    beside = [each for each in (*before, *behind) if not each.endswith((",", ":"))]
-    forms = {form for each in beside for form in (each, noun_lemma(each.casefold()))}
-    own = [bool(types & {*words.nouns[each]}) for each in forms - _NO_NAMES if each in words.nouns]
-    if text.isdigit() or noun_lemma(text.casefold()) in words.nouns:
-        return any(own)
-    shaped = any(shape.pattern.fullmatch(text) and shape.field.kind in types for shape in words.shapes)  # it says so
-    strange = text != text.casefold() or _is_strange(noun_lemma(text), words)
-    capitals = any(each[:1].isupper() for each in beside if each is not written[0])
-    longer = capitals or any(_is_strange(each, words) for each in forms)
-    return strange and not shaped and all(own) and not longer
+    beside = [each for each in (*before, *behind) if each == each.casefold() and not each.endswith((",", ":"))]
+    forms = {form for each in beside for form in (each, noun_lemma(each))}
+    return any(types & {*words.nouns[each]} for each in forms - _NO_NAMES if each in words.nouns)
 
 
 def _strangeness(text: str) -> int:

@@ -210,6 +210,7 @@ class Limiter:
             refused = next(each for each in reversed(self._waiting[self._largest()]) if not each.begun)
             self._remove(refused)
             refused.running.set_exception(self._overloaded())
+            refused.running.exception()  # retrieved: its caller may have been cancelled, and asyncio would log it
         try:  # to wait cancels no future: a turn that waits is not done, and one that runs has its worker until it ends
             await asyncio.wait({turn.running}, timeout=max(0.0, deadline - turn.arrived))
             if not turn.running.done():

@@ -12,31 +12,34 @@ from planners.query.query_graph import words_of
 
 TODAY = date(2026, 6, 15)
 PEOPLE = ["Zoë Müller", "Sinéad O'Neill", "Doe\\, Jane", "Rosa", "April", "Salsa Night", "people"]
-EVENTS = ["Dentist", "Night of the long tables", "Salsa night", "Lunch; late", "2026", "Budget"]
-FILES = ["Documents/annual report.pdf", "2026/b.txt", "Travel/c.txt"]
+EVENTS = [
+    "Dentist",
+    "Night of the long tables",
+    "Salsa night",
+    "Lunch; late",
+    "2026",
+    "Budget",
+    "Bob",
+    "Planning March",
+]
+FILES = ["Documents/annual report.pdf", "2026/b.txt", "Travel/c.txt", "Anna/d.txt", "Berlin/e.txt"]
 READ = {
     "Find emails from zoe müller": ["e from p", "p.name = Zoë Müller"],
-    "ZOE MULLER's emails": ["e from p", "p.name = Zoë Müller"],
     "Find emails from Zoe Miller": ["e from p", "p.name = Zoe Miller"],
     "Find emails from Sinead O’Neill to Rosa": ["e from p1", "e to p2", "p1.name = Sinéad O'Neill", "p2.name = Rosa"],
-    "Which events did Doe, Jane and Rosa attend?": [
-        "p1 attended ev",
-        "p2 attended ev",
-        "p1.name = Doe, Jane",
-        "p2.name = Rosa",
-    ],
+    "Which events did Doe, Jane attend?": ["p attended ev", "p.name = Doe, Jane"],
     "Who attended the night of the long tables?": ["p attended ev", "ev.name = Night of the long tables"],
-    "When is the dentist?": ["ev occurred_on d", "ev.name = Dentist"],
-    "Find emails about the dentist": ["e.subject contains Dentist"],
     'Who attended "lunch; late"?': ["p attended ev", "ev.name = Lunch; late"],
     "Find emails from salsa night": ["e from p", "p.name = Salsa night"],
     "Who attended salsa night?": ["p attended ev", "ev.name = Salsa night"],
     "find all files in the folder Documents": ["f parent dir", "dir.name = Documents"],
     "find all documents in the travel folder": ["f parent dir", "dir.name = Travel"],
-    "find all Documents from Rosa": ["e has_attachment f", "e from p", "p.name = Rosa"],
+    "Find emails from Anna": ["e from p", "p.name = Anna"],
+    "Find events with Bob": ["p attended ev", "p.name = Bob"],
+    "Find events in Berlin": ["ev location pl", "pl.name = Berlin"],
+    "Find events named Planning in March 2025": ["ev occurred_on d", "ev.name = Planning", "d.value = in March 2025"],
     "Find emails with the annual report.pdf": ["e has_attachment f", "f.name = annual report.pdf"],
     "Which files are in the folder 2026?": ["f parent dir", "dir.name = 2026"],
-    "Find emails sent in 2026": ["e sent_on d", "d.value = in 2026"],
     "Find emails from April": ["e sent_on d", "d.value = from April"],
     "Who attended the Budget Workshop?": ["p attended ev", "ev.name = Budget Workshop"],
     "Find people who attended my dentist appointments": ["p attended ev", "self attended ev", "ev.name = Dentist"],

@@ -16,6 +16,7 @@ from planners.calls.tool_access import CallLimits, ToolAccess, always, never
 from planners.kgot.tools.task_files import TaskFiles
 from planners.kgot.tools.tool_set import ToolModels, ToolSet, standard_tools
 from tests.harness.http_server import Loopback
+from tests.harness.waiting import LIMIT_S
 from tests.planners.kgot.run_fakes import FakeFinder, completion
 
 TEXT = {"type": "string"}
@@ -134,8 +135,8 @@ async def test_code_reads_the_files_of_the_task(files: TaskFiles) -> None:
     ],
 )
 async def test_code_that_fails_says_how(files: TaskFiles, code: str, status: str, said: str) -> None:
-    tools = standard_tools(files, Sandbox(SandboxLimits(seconds=1.0, output_bytes=5_000)))
-    answer = await tools.call("kgot/run_python", {"code": code})
+    limits = SandboxLimits(seconds=1.0 if status == "timeout" else LIMIT_S, output_bytes=5_000)  # a start takes time
+    answer = await standard_tools(files, Sandbox(limits)).call("kgot/run_python", {"code": code})
     assert (answer.ok, answer.status) == (False, status)
     assert said in answer.body["error"] + answer.body["stderr"]
 

@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 from tests.datagen.author import Author
 from tests.datagen.catalogues import catalogue_of
 from tests.harness.hash_seeds import said_by
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 
 RECORDED = Path(__file__).with_name("recorded.jsonl")
 EACH = 3

@@ -18,7 +18,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.tool import Parameter, Tool
 from tests.datagen.author import Author
 from tests.datagen.catalogues import catalogue_of, tool
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 
 FIND = tool("find_orders", "customer_name", "orders[].order_id orders[].state", description="Orders of a customer.")
 SHIP = Tool(

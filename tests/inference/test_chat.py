@@ -20,7 +20,7 @@ from inference.structured_chat import (
     UnusableAnswerError,
 )
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 
 ASK = [Message("user", "list the suppliers")]
 

@@ -11,7 +11,7 @@ from inference.result_cache import ResultCache
 from ingest.phrases import PhraseReport, Phrases, collect_phrases, read_phrases_file
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
 from ontology.tool import Parameter, Tool
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 
 RSVP = Tool(
     id="events/list_attendees", name="list_attendees", description="List attendees of an event who accepted the invitation",

@@ -18,7 +18,7 @@ from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.harness.engines import serving
 from tests.harness.http_server import Arrived, Loopback, Reply
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 
 TASK = "find an employee by name and give the employee an award"
 NEEDS = ["find employees by name", "give an award to an employee"]

@@ -14,7 +14,7 @@ from ingest.extract.structure import structural_triples
 from ingest.extract.triple_validation import validate
 from ontology import ModelError, Ontology, Parameter, Tool, load_ontology
 from tests.harness.chat import Reply, asked, chat_server
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 
 RECEIPT = "Posts a goods receipt for a delivery. The delivery belongs to a warehouse."
 

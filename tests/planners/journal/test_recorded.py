@@ -16,7 +16,7 @@ from planners.calls.tool_access import CallPipeline, PythonInvoker, never
 from planners.journal.recorded import RecordedInvoker, Steps, recorded_model
 from planners.journal.run_journal import RunJournal, open_run_journal, read_run_journal
 from tests.harness.http_server import Arrived, Loopback, Reply
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 from tests.planners.calls import shop_tools
 from tests.planners.calls.tools import MODULE, NOTHING, http, python
 

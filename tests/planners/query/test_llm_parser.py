@@ -11,7 +11,7 @@ import yaml
 from ontology.errors import ModelError
 from planners.query.domain import read_domain
 from planners.query.llm_reader import LlmParser, WrittenGraph, worked_examples
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 
 TODAY = date(2026, 2, 15)
 PERSONAL = read_domain("personal")

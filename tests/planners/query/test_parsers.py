@@ -15,7 +15,7 @@ from planners.query.domain import read_domain
 from planners.query.graph_faults import graph_faults
 from planners.query.llm_reader import LlmParser, WrittenGraph
 from planners.query.query_graph import Parser, QueryGraph, request_set
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 
 TODAY = date(2026, 2, 15)
 LIBRARY = read_domain(Path(__file__).parent / "library.yaml")

@@ -11,7 +11,7 @@ from ontology.errors import ModelError
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import as_read, build_snapshot
 from tests.eval.planted import written
-from tests.harness.scripted_chat import ScriptedChat
+from tests.inference.scripted_chat import ScriptedChat
 
 TOOLS = [
     {"name": "list_attendees", "description": "List attendees of an event.", "parameters": {"type": "object", "properties": {}}},

@@ -18,8 +18,8 @@ from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
 from tests.harness.http_server import Loopback, Reply
-from tests.harness.scripted_chat import ScriptedChat
 from tests.harness.stores import BuiltStore
+from tests.inference.scripted_chat import ScriptedChat
 
 QUERY = "what does Acme charge us"
 NEEDS = ["find suppliers by name", "list the invoices of a supplier"]

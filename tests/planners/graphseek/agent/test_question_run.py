@@ -37,7 +37,7 @@ async def test_invocations_of_a_step_run_at_once_and_are_told_in_their_order(sto
         return await echo(arguments, context)
 
     turn = (call("meet", of="Alpha"), call("meet", of="Beta"))
-    run, events = await asked(store, Script(turn, answer("Alpha, Beta")), Toy("meet", meet), call_seconds=60)
+    run, events = await asked(store, Script(turn, answer("Alpha, Beta")), Toy("meet", meet), call_seconds=5)
     assert run.end.outcome == "answered"
     told = [(type(each).__name__, getattr(each, "handle", "")) for each in events[2:8]]
     assert told == [

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # The tools are the names in __all__. Without __all__ they are all public functions of the module.
+__all__ = ["convert_currency", "find_customer", "list_open_invoices", "send_payment_reminder"]
 
 
 @dataclass

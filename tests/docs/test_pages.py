@@ -238,7 +238,7 @@ def test_the_commands_of_plan_print_what_is_shown(run: Run, place: Path) -> None
     assert "Nothing was called" in dry
     assert "lease-13.txt" in recorded and "lease-13.txt" in replayed
     written = {each["kind"] for each in json_lines(place / "out" / "run.jsonl")}
-    assert {"run_begun", "find_ended", "call_ended", "event", "run_ended"} <= written
+    assert {"run_begun", "find_ended", "call_ended", "run_ended"} <= written
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ _WEAK = 0.3
 
 def kinds_of(parameter: Parameter) -> Kinds:
     """Return the kinds of value that a parameter may hold."""
-    name, described = parameter.name.rsplit(".", 1)[-1], said_of(parameter.description).kinds
+    name, described = parameter.name.rsplit(".", 1)[-1], read_description(parameter.description).kinds
     return _kinds(name, parameter.type, parameter.format, parameter.example, described)
 
 
@@ -86,10 +86,10 @@ def _kinds(name: str, type_: str, format_: str, example: str, described: tuple[s
         found.add(shown)
     tail = words(name)[-2:]
     kind = _OF_PHRASE.get(" ".join(tail)) or _OF_WORD.get(tail[-1] if tail else "")
-    named, said = {kind} if kind else set(), set(described)
+    named, stated = {kind} if kind else set(), set(described)
     # A description is more exact than a name: "FunctionName: the name or ARN of the function".
-    if said and (not named or named & said or not named & _SURE):
-        return frozenset(found | said | (named if named & _OPEN or said & named else set()))
+    if stated and (not named or named & stated or not named & _SURE):
+        return frozenset(found | stated | (named if named & _OPEN or stated & named else set()))
     return frozenset(found | named)
 
 
@@ -144,7 +144,7 @@ _IS_ID = re.compile(r"^\s*(?:[\w-]+\s+){0,4}(?:id|ids|identifier|identifiers|uui
 _LINKS = re.compile(r"\]\([^)]*\)|[\[\]`*_<>\"']")
 
 
-class Said(NamedTuple):
+class DescriptionFacts(NamedTuple):
     """What is read in the description of an input or an output: links depend on nothing else in it, shapes of values beside.
 
     :param kinds: the kinds of value that it names, sorted.
@@ -164,7 +164,7 @@ class Said(NamedTuple):
 
 
 @lru_cache(maxsize=100_000)
-def said_of(description: str) -> Said:
+def read_description(description: str) -> DescriptionFacts:
     """Return what is read in a description."""
     start = description[:160].lower()
     kinds = {kind for kind, pattern in _DESCRIBED_AS if pattern.match(start)}
@@ -175,7 +175,7 @@ def said_of(description: str) -> Said:
     match = _DESCRIBED.search(_plain(description[:300]))
     phrase: Sequence[str] = match["entity"].split() if match else ()
     end = next((i for i, word in enumerate(phrase) if word in _PHRASE_ENDS), len(phrase))
-    return Said(
+    return DescriptionFacts(
         kinds=tuple(sorted(kinds)),
         collection=collections.pop() if len(collections) == 1 else "",
         entity=" ".join(phrase[:end]) if end <= 3 else "",
@@ -207,7 +207,7 @@ class IdentifierReader:
             return None
         if family == "number" and _FIELD_OF.get(tokens[-1]) != "id":
             return None
-        collection = said_of(parameter.description).collection
+        collection = read_description(parameter.description).collection
         if "/" in parameter.pattern:
             match = _IN_PATTERN.search(parameter.pattern)
             collection = match["collection"] if match else ""
@@ -240,7 +240,7 @@ class IdentifierReader:
             agrees = step.collection == entity or entity in step.collection.split()
             confidence = _combined(confidence, 0.7 if agrees else 0.3)
             evidence.append("path")
-        named = self.names.canonical(said_of(parameter.description).entity)
+        named = self.names.canonical(read_description(parameter.description).entity)
         # GroupId: "the ID of the security group", SecurityGroups[].GroupId
         parent = innermost(parameter.name.rpartition(".")[0], self.names)
         for kind in (named, parent):
@@ -256,7 +256,7 @@ class IdentifierReader:
     def _bare(self, parameter: Parameter, field: str) -> Identifier | None:
         """Identify a bare ``id`` by its path, its parent, its description or the tool's subject."""
         step = self.step(parameter)
-        named = self.names.canonical(said_of(parameter.description).entity)
+        named = self.names.canonical(read_description(parameter.description).entity)
         if step is not None and step.collection:
             agrees = named == step.collection
             evidence = ("path", "description") if agrees else ("path",)
@@ -291,7 +291,7 @@ class IdentifierReader:
             return None
         if "." in parameter.name and len(tokens) < 2:
             return None
-        if said_of(parameter.description).is_id:
+        if read_description(parameter.description).is_id:
             return Identifier(name, "id", 0.7, ("description",))
         if name == self.subject.entity and type_family(parameter.type) in ("string", "integer"):
             # A business key often has the name of its object: PurchaseOrder is the key of a purchase order.

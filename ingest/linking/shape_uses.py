@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from ingest.linking.identifiers import GENERIC_NAMES, IdentifierReader, kinds_of, said_of
+from ingest.linking.identifiers import GENERIC_NAMES, IdentifierReader, kinds_of, read_description
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.value_shape import (
@@ -95,7 +95,7 @@ def read_for_links(tool: Tool) -> str:
 
 @lru_cache(maxsize=1 << 16)  # the tools of a document repeat the fields of its objects
 def _read_for_links(parameter: Parameter) -> bytes:
-    read = replace(parameter, description=""), said_of(parameter.description), shown_shapes(parameter)
+    read = replace(parameter, description=""), read_description(parameter.description), shown_shapes(parameter)
     return hashlib.sha256(repr(read).encode("utf-8", "surrogatepass")).digest()
 
 

@@ -20,7 +20,7 @@ from ingest.linking.identifiers import (
     IdentifierReader,
     Kinds,
     kinds_of,
-    said_of,
+    read_description,
     type_family,
 )
 from ingest.linking.subjects import collection_path
@@ -244,13 +244,13 @@ def consumed_values(draft: Draft, known: KnownEntities) -> tuple[ConsumedValue, 
         key, confidence, identifier = _key(draft, slot, known, objects)
         if not confidence:
             continue
-        said = "." not in parameter.name and said_of(parameter.description).is_required
+        stated = "." not in parameter.name and read_description(parameter.description).is_required
         value = ConsumedValue(
             parameter=parameter.name,
             type=parameter.type,
             key=key,
             confidence=confidence,
-            required=parameter.required or said,
+            required=parameter.required or stated,
             identifier=identifier,
             location=parameter.location,
             kinds=kinds_of(parameter),
@@ -317,7 +317,7 @@ def _person_key(draft: Draft, parameter: Parameter, tokens: list[str], subjects:
     role = tokens[-1] if tokens else ""
     if draft.action == "create" and (not role or role in PEOPLE):
         return None  # the address of the person who is new
-    if not role and not said_of(parameter.description).is_address:
+    if not role and not read_description(parameter.description).is_address:
         return None
     return (role if role in subjects else ANY_PERSON), kind
 

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import _exit
+from threading import get_ident
 from typing import Any
 
 STEPS = "fsync open write pwrite ftruncate mkdir rename replace unlink rmdir scandir listdir".split()
@@ -15,7 +16,7 @@ STEPS = "fsync open write pwrite ftruncate mkdir rename replace unlink rmdir sca
 
 
 class Steps:
-    """Counts the steps, and does something at one of them.
+    """Counts the steps of the thread that makes it, and does something at one of them: what runs the tests writes in other threads.
 
     :param at: which step, from 1; 0 for none.
     """
@@ -24,9 +25,12 @@ class Steps:
         self.at = at
         self.act = act
         self.count = 0
+        self.thread = get_ident()
 
     def step(self) -> None:
         """Called before each step."""
+        if get_ident() != self.thread:
+            return
         self.count += 1
         if self.count == self.at:
             self.act()

@@ -127,6 +127,11 @@ def is_verb(word: str) -> bool:
     return word in _tables("verb").base_forms
 
 
+def is_adjective(word: str) -> bool:
+    """Whether a lower-case word is a known adjective."""
+    return word in _tables("adj").base_forms
+
+
 def is_word(word: str) -> bool:
     """Whether a lower-case word is a form of a known word."""
     return any(

@@ -10,9 +10,7 @@ import signal
 import sys
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
-from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import grpc.aio
@@ -20,7 +18,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from inference import minilm as onnx_model
-from ingest.extract import spacy_parser
 from ontology.errors import IsolationError
 from planners.calls.sandbox import Sandbox
 from tests.harness.commands import Run, in_process
@@ -102,16 +99,9 @@ def _open_descriptors() -> int:
 
 @pytest.fixture(scope="session", autouse=True)
 def _kept_models() -> Iterator[None]:
-    """Keep each model that a test loads, the pipelines of spaCy for their thread: the next build of this process needs it again."""
-    load = spacy_parser.load_parser
-
-    @cache
-    def kept(model: str, _thread: int) -> Any:
-        return load(model)
-
+    """Keep each model that a test loads: the next build of this process needs it again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_model, "SESSIONS", {})
-        patch.setattr(spacy_parser, "load_parser", lambda model: kept(model, get_ident()))
         yield
 
 

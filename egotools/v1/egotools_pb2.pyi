@@ -1435,7 +1435,7 @@ class Provenance(_message.Message):
     field: _builtins.str
     """Field of the document: `name`, `description`, `parameters.supplier_id`, …"""
     extractor: _builtins.str
-    """Versioned name of the extractor (`rules.v1`)."""
+    """Versioned name of the extractor (`rules.v2`)."""
     start: _builtins.int
     """Position of the first character of the evidence in the field's text, or -1 if the whole field is the evidence."""
     end: _builtins.int

@@ -70,7 +70,7 @@ class Extractor(Protocol):
 
     @property
     def name(self) -> str:
-        """Versioned name, ``rules.v1``."""
+        """Versioned name, ``rules.v2``."""
 
     @property
     def fingerprint(self) -> str:

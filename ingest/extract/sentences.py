@@ -1,8 +1,6 @@
-"""Split descriptions of tools into sentences, and prepare them for a parser that was trained on news.
+"""Split descriptions of tools into sentences without markup, and tell which begin with the verb of an operation.
 
-The parser tags the first verb of an operation's description as a noun ("Fetches the books", "List orders"). So a subject is inserted
-before such a sentence. Every other change keeps the length: each character of markup becomes a blank. So a position in the prepared
-sentence minus ``prefix_chars`` is the position in the original text.
+Each character of markup becomes a blank, so that positions in a sentence are those of the original text.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from ontology.names import is_noun, noun_lemma, stop_words, verb_lemma
 vocabulary = partial(word_list, "extract")
 _ACTIONS = vocabulary("actions")
 _ALSO_NOUNS = vocabulary("also_nouns")
-_LINKING_VERBS = vocabulary("linking_verbs")
+LINKING_VERBS = vocabulary("linking_verbs")
 _MOSTLY_NOUNS = vocabulary("mostly_nouns")
 STOP_WORDS = stop_words("name_edges")
 
@@ -69,11 +67,11 @@ _USED = re.compile(r"\s*used\s+(?:to|for)\b", re.I)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence prepared for the parser."""
+    """A sentence without markup."""
 
-    text: str  # the input of the parser
-    start: int  # index of the first character of the original sentence in its field's text
-    prefix_chars: int = 0  # length of the inserted subject; 0 for none
+    text: str
+    start: int  # index of its first character in its field's text
+    verb_first: bool = False  # whether it begins with the verb of an operation ("Fetches the books", "List orders")
 
 
 def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sentence]:
@@ -90,15 +88,15 @@ def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sent
         body = _cut(raw.rstrip(), _MAX_SENTENCE_CHARS)
         is_cut = end == len(window) and len(text) > limit
         letters = [character for character in body if character.isalpha()]
-        # The parser knows no other script.
+        # The rules know no other script.
         is_latin = len(letters) >= _MIN_LETTERS and sum(character < "ɐ" for character in letters) * 2 > len(letters)
         if (first or not is_cut) and is_latin:
             longer = [word for word in body.split() if len(word) > 3 and word.isalpha()]
             if len(longer) > 1 and sum(word[0].isupper() for word in longer) >= 0.7 * len(longer):
-                # The parser tags capitalised nouns as proper names; camel case and acronyms are kept.
+                # A headline: its capitals make no proper names; camel case and acronyms are kept.
                 body = _TITLE_CASE.sub(lambda word: word[0].lower(), body)
-            subject, body = _add_subject(body, _MOSTLY_NOUNS if operation else _ALSO_NOUNS)
-            yield Sentence(text=subject + body, start=end - len(raw), prefix_chars=len(subject))
+            verb_first = _begins_with_verb(body, _MOSTLY_NOUNS if operation else _ALSO_NOUNS)
+            yield Sentence(text=body, start=end - len(raw), verb_first=verb_first)
             first = False
 
 
@@ -107,29 +105,22 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]
 
 
-def _add_subject(body: str, nouns: frozenset[str]) -> tuple[str, str]:
-    """Return the subject to insert before a sentence that begins with an operation's verb, or empty, and the sentence.
-    ``nouns`` are verbs that are nouns at the front, unless the next word shows an object ("Order status")."""
+def _begins_with_verb(body: str, nouns: frozenset[str]) -> bool:
+    """Whether a sentence begins with an operation's verb. ``nouns`` are verbs that are nouns at the front, unless the next
+    word shows an object ("Order status")."""
     match = _FIRST.match(body)
     if match is None:
-        return "", body
+        return False
     word, following = match[1].lower(), body[match.end() :]
     base = verb_lemma(word)
-    if not (action(word) or (base in _LINKING_VERBS and base != "be")) or not following.strip(" .!?"):
-        return "", body
+    if not (action(word) or (base in LINKING_VERBS and base != "be")) or not following.strip(" .!?"):
+        return False
     has_object, is_noun_here = _DETERMINERS.match(following), _NOUN_FOLLOWS.match(following)
     if word == base:
-        subject = "" if (word in nouns and not has_object) or (word in _ALSO_NOUNS and is_noun_here) else "You can "
-    elif word.endswith("ing"):
-        subject = "" if is_noun(word) and not has_object else "It is "
-    elif word.endswith("s") and noun_lemma(word) == base:
+        return not ((word in nouns and not has_object) or (word in _ALSO_NOUNS and is_noun_here))
+    if word.endswith("ing"):
+        return bool(has_object) or not is_noun(word)
+    if word.endswith("s") and noun_lemma(word) == base:
         # "Tracks lease dates" describes an operation; "Orders to return" describes the value of a parameter.
-        is_value = base in _ALSO_NOUNS and not has_object and (nouns is _ALSO_NOUNS or is_noun_here)
-        subject = "" if is_value else "It "
-    else:
-        subject = "It is " if _USED.match(body) else ""
-    if not subject:
-        return "", body
-    # The parser reads "You can get played tracks" as a passive; "see" has the same length and does not cause this.
-    verb = {"get": "see", "gets": "sees"}.get(word, word)
-    return subject, body[: match.start(1)] + verb + following
+        return not (base in _ALSO_NOUNS and not has_object and (nouns is _ALSO_NOUNS or is_noun_here))
+    return _USED.match(body) is not None

@@ -103,7 +103,7 @@ def build(
     if extractor is None and plan.extractor == "rules":
         from ingest.extract.rules_extractor import RulesExtractor
 
-        extractor = RulesExtractor(ontology, workers=plan.workers, pool=pool)
+        extractor = RulesExtractor(ontology)
     elif extractor is None and plan.extractor == "llm":
         from ingest.extract.llm_extractor import LlmExtractor
 
@@ -517,7 +517,7 @@ def _as_built(before: Snapshot, plan: BuildPlan, allowed_models: Sequence[str]) 
     for problem, found in (
         (f"the overlay {other}, which no sources file names", other),
         ("another ontology", manifest.ontology.sha256 != load_ontology().digest),
-        (f"the extractor {manifest.extractor}", manifest.extractor != "rules.v1"),
+        (f"the extractor {manifest.extractor}", not manifest.extractor.startswith("rules.")),
     ):
         if found:
             problem, remedy = f"the published snapshot was built with {problem}", "with the same addresses and options"

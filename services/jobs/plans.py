@@ -180,7 +180,7 @@ class BuildPlan:
         Path | None, Rare("--phrases-file", metavar="FILE", help="Everyday phrases, JSON Lines.")
     ] = None
     cached: Annotated[bool, Rare("--cache/--no-cache", help="Reuse what was made of unchanged tools.")] = True
-    workers: Annotated[int, Rare(min=1, help="Processes that extract, and threads that encode.")] = 2
+    workers: Annotated[int, Rare(min=1, help="Threads that encode.")] = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

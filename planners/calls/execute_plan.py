@@ -92,7 +92,8 @@ async def execute_plan(
 ) -> PlanExecution:
     """Make the calls of a plan in their order. While a required value is not known that no step fills, none is made.
 
-    A list in an answer gives its first value; :attr:`StepArguments.taken` says of how many.
+    A list in an answer gives its first value; :attr:`StepArguments.taken` says of how many. A call that may change something is not made
+    where a value on the way to it is one of several: nobody said which is meant.
 
     :param tools: id → document of each tool of the plan.
     :param invoker: asks for consent where it must.
@@ -103,11 +104,17 @@ async def execute_plan(
     if open_inputs := _open_inputs(plan, tools, have, answers):
         return PlanExecution(calls=(), remaining=plan.steps, open_inputs=open_inputs)
     calls: list[StepCall] = []
+    guessed: dict[str, tuple[PlanStep, TakenRow]] = {}  # tool id → the value, one of several, on which its answer hangs
     for at, step in enumerate(plan.steps, start=1):
         tool = tools[step.tool_id]
         call = StepCall(step=step, given=_arguments(step, tool, have, answers))
+        rows = call.given.taken
+        own = ((step, row) for row in rows if row.rows > 1)
+        guess = next(own, next((guessed[row.supplier] for row in rows if row.supplier in guessed), None))
         observe(call)
         try:
+            if guess is not None and tool.effect != "read":
+                raise _one_of_several(*guess, tool)
             if call.given.missing:
                 names = " and ".join(call.given.missing)
                 problem = f"step {step.number} has no value for {names}: the answers before it have none"
@@ -120,7 +127,15 @@ async def execute_plan(
         if call.answer is None or not call.answer.ok:
             return PlanExecution(calls=tuple(calls), remaining=plan.steps[at:])
         answers[step.tool_id] = call.answer.body
+        if guess is not None:
+            guessed[step.tool_id] = guess
     return PlanExecution(calls=tuple(calls))
+
+
+def _one_of_several(step: PlanStep, row: TakenRow, tool: Tool) -> ToolRequestError:
+    which = f"{row.parameter} of step {step.number} is the first of {row.rows} values that {row.supplier} gave"
+    problem = f"the call may change something, and it is not known for what: {which} ({row.output}); it was not made"
+    return ToolRequestError(problem, subject=tool.id, remedy=f"Give the value ({row.parameter}), and plan again.")
 
 
 def _open_inputs(

@@ -1,6 +1,7 @@
 """Plans of calls, executed on Python tools: inputs out of answers, known values and defaults; what stops a run, and what is left then."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -92,16 +93,33 @@ def calls_of(store: Store, ask: Any = always) -> CallPipeline:
     return CallPipeline(PythonInvoker([], objects={"store": store}), ask)
 
 
-async def test_an_input_takes_the_first_value_of_an_earlier_answer() -> None:
+async def test_an_input_takes_the_only_value_of_an_earlier_answer() -> None:
     store = Store()
-    made = await execute_plan(blocking("Acme"), TOOLS, calls_of(store))
-    assert made.outcome == "made" and store.blocked == [("acme", 1)]
+    made = await execute_plan(blocking("Acme P"), TOOLS, calls_of(store))
+    assert made.outcome == "made" and store.blocked == [("acme pumps", 1)]
     assert [call.answer.body for call in made.calls[1:] if call.answer] == [
-        {"id": "acme"},
-        {"id": "acme", "blocked": True},
+        {"id": "acme pumps"},
+        {"id": "acme pumps", "blocked": True},
     ]
+
+
+async def test_of_several_values_a_reading_call_takes_the_first_and_a_change_is_not_made() -> None:
+    store = Store()
+    steps = (
+        step(1, "find_suppliers", known("q", "Acme")),
+        step(2, "get_supplier", found("supplier")),
+        step(3, "block_supplier", replace(found("supplier"), step=2, supplier="shop/get_supplier", output="id")),
+    )
+    tools = TOOLS | {"shop/get_supplier": replace(TOOLS["shop/get_supplier"], effect="read")}
+    made = await execute_plan(ToolPlan(steps=steps), tools, calls_of(store))
     taken = TakenRow(parameter="supplier", supplier="shop/find_suppliers", output="suppliers[].id", row=1, rows=2)
-    assert [each.given.taken for each in made.calls[1:]] == [(taken,), (taken,)]  # equal values are one
+    assert made.calls[1].ok and made.calls[1].given.taken == (taken,)  # equal values are one
+    assert (made.outcome, store.blocked) == ("failed", [])
+    assert "supplier of step 2 is the first of 2 values that shop/find_suppliers gave" in str(made.calls[2].error)
+    given = await execute_plan(
+        ToolPlan(steps=(step(1, "block_supplier", known("supplier", "acme")),)), TOOLS, calls_of(store)
+    )
+    assert given.outcome == "made" and store.blocked == [("acme", 1)]
 
 
 async def test_what_was_done_before_the_plan_is_asked_for() -> None:
@@ -111,7 +129,7 @@ async def test_what_was_done_before_the_plan_is_asked_for() -> None:
     assert [(each.parameter, each.source) for each in stopped.open_inputs] == [("supplier", "done")]
 
 
-@pytest.mark.parametrize(("q", "ask"), [("Borg", always), ("Acme", never)])
+@pytest.mark.parametrize(("q", "ask"), [("Borg", always), ("Acme P", never)])
 async def test_a_call_that_fails_or_is_not_confirmed_ends_the_run(q: str, ask: Any) -> None:
     store, seen = Store(), list[tuple[int, bool]]()
 
@@ -129,7 +147,7 @@ async def test_a_call_that_fails_or_is_not_confirmed_ends_the_run(q: str, ask: A
 async def test_inner_inputs_defaults_and_a_value_that_another_step_is_meant_to_get() -> None:
     plan = ToolPlan(
         steps=(
-            step(1, "find_suppliers", known("q", "Acme"), known("status", "posted", required=False)),
+            step(1, "find_suppliers", known("q", "Acme P"), known("status", "posted", required=False)),
             step(
                 2,
                 "order",
@@ -143,9 +161,9 @@ async def test_inner_inputs_defaults_and_a_value_that_another_step_is_meant_to_g
     )
     made = await execute_plan(plan, TOOLS, calls_of(Store()))
     assert made.outcome == "made"
-    assert made.calls[0].given.arguments == {"q": "Acme"} and made.calls[0].given.left_out == ("status",)
+    assert made.calls[0].given.arguments == {"q": "Acme P"} and made.calls[0].given.left_out == ("status",)
     assert made.calls[1].given.arguments == {
-        "lines": [{"product": "acme", "quantity": 8}],
+        "lines": [{"product": "acme pumps", "quantity": 8}],
         "price": {"currency": "EUR"},
     }
     assert [call.given.arguments for call in made.calls[2:]] == [{"unit": "piece"}, {"unit": "kg"}]

@@ -50,14 +50,32 @@ def _sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
             yield f"{prefix}{entry.name}", entry.read_bytes()
 
 
-SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The loader of plain data: libyaml's where PyYAML has it, ten times as fast, and linear in the depth."""
+NESTED_TOO_DEEPLY = "it is nested too deeply"
+_MAX_YAML_DEPTH = 400  # chosen, not tuned: far above documents, far below what overflows the C stack
+_Yaml: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class SafeLoader(_Yaml):  # type: ignore[misc]  # which of both is known at run time
+    """The loader of plain data: libyaml's where PyYAML has it, ten times as fast. A text that is nested too deeply is no YAML:
+    libyaml itself would overflow the C stack."""
+
+    depth = 0
+
+    def descend_resolver(self, _current: Any, _index: Any) -> None:
+        """Called at each node, before its content is read."""
+        self.depth += 1
+        if self.depth > _MAX_YAML_DEPTH:
+            raise yaml.YAMLError(NESTED_TOO_DEEPLY)
+
+    def ascend_resolver(self) -> None:
+        """Called behind the content of each node."""
+        self.depth -= 1
 
 
 @cache
 def read_yaml(file: Path) -> Any:
     """The content of a file, read once; callers must not change it."""
-    return yaml.load(file.read_text(encoding="utf-8"), Loader=SAFE_LOADER)
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=SafeLoader)
 
 
 _LOCK_POLL_S = 0.02

@@ -9,11 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-import yaml
 from pydantic import AfterValidator, Field
 
 from ontology.errors import OntologyError
-from ontology.files import SAFE_LOADER
 from ontology.yaml_file import Checked, Fault, Rows, Text, accepted, gone, read_model, value_fault
 
 
@@ -155,8 +153,7 @@ def load_ontology(path: Path | None = None) -> Ontology:
 
 def check_ontology(path: Path) -> Checked[Ontology]:
     """Parse an ontology file. The ontology is None when the file has faults, sorted by line; what it names is looked up once it has no others."""
-    # libyaml is ten times as fast, and a file of others may be so deep that its recursion ends the process.
-    file, faults = read_model(path, _File, loader=SAFE_LOADER if path == DEFAULT_ONTOLOGY else yaml.SafeLoader)
+    file, faults = read_model(path, _File)
     if file is None:
         return Checked(None, faults)
     base = load_ontology() if file.extends else Ontology(name="")

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, Val
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ontology.errors import EgotoolsError
+from ontology.files import NESTED_TOO_DEEPLY, SafeLoader
 
 _MAX_BYTES = 2**20
 _MAX_DEPTH, _MAX_VALUES = 20, 200_000  # of a file, with what its anchors stand for written out
@@ -89,14 +90,12 @@ def read_model(
     model: type[_Rows],
     *,
     between: Callable[[Any], Iterable[Fault]] = lambda values: (),
-    loader: Any = yaml.SafeLoader,
 ) -> Checked[_Rows]:
     """Read a file of at most 1 MiB into a model. All its scalars are :class:`Located` texts; ``null`` is an empty one.
 
     :param between: yields what is wrong between values, which are dicts, lists and texts of any form.
-    :param loader: composes the nodes.
     """
-    root = compose_file(path, loader)
+    root = compose_file(path)
     if isinstance(root, Fault):
         return Checked(None, [root])
     reader = _Reader(path.name, model)
@@ -132,14 +131,14 @@ def has_top_key(path: Path, *keys: str) -> bool:
     return re.search(named, start, re.MULTILINE) is not None
 
 
-def compose_file(path: Path, loader: Any = yaml.SafeLoader) -> yaml.Node | Fault:
+def compose_file(path: Path) -> yaml.Node | Fault:
     """Return the root node of a YAML file of at most 1 MiB, or its fault. Nothing is expanded or constructed."""
     try:
         if not path.is_file():  # a pipe could be read without end
             return Fault(1, "there is no such file")
         if path.stat().st_size > _MAX_BYTES:
             return Fault(1, f"the file is larger than {_MAX_BYTES} bytes")
-        reader = loader(path.read_text(encoding="utf-8-sig"))
+        reader = SafeLoader(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         return Fault(1, f"the file cannot be read: {type(error).__name__}", "Save it as UTF-8")
     try:
@@ -147,9 +146,9 @@ def compose_file(path: Path, loader: Any = yaml.SafeLoader) -> yaml.Node | Fault
     except yaml.MarkedYAMLError as error:
         return Fault(error.problem_mark.line + 1 if error.problem_mark else 1, f"invalid YAML: {error.problem}")
     except yaml.YAMLError as error:
-        return Fault(1, f"invalid YAML: {type(error).__name__}")
-    except RecursionError:
-        return Fault(1, "invalid YAML: it is nested too deeply")
+        return Fault(1, f"invalid YAML: {error}")
+    except RecursionError:  # of libyaml's place in Python
+        return Fault(1, f"invalid YAML: {NESTED_TOO_DEEPLY}")
     finally:
         reader.dispose()
     return root if root is not None else Fault(1, "the file is empty")

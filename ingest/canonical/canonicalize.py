@@ -146,9 +146,12 @@ def _named(kind: str, text: str, expansions: Mapping[str, str]) -> str:
 
 # Abbreviations that documents declare: "Purchase Order (PO)", "bill of materials (BOMs)"; and in reverse order "PO (purchase order)".
 
-_LONG_SHORT = re.compile(r"((?:[^\W\d_][\w'’/-]*[ \t]+){1,8})\(\s*([A-Z][A-Z0-9&]{1,5})s?\s*\)")
-_IN_BRACKETS = re.compile(r"\(\s*[A-Z][A-Z0-9&]{1,5}s?\s*\)")  # found many times as fast as what stands before it
-_SHORT_LONG = re.compile(r"\b([A-Z][A-Z0-9&]{1,5})s?[ \t]*\(\s*((?:[^\W\d_][\w'’/-]*[ \t]*){2,8})\)")
+_SHORT = r"([A-Z][A-Z0-9&]{1,5})s?"
+_WORD = r"[^\W\d_][\w'’/-]*+"
+_IN_BRACKETS = re.compile(rf"\(\s*{_SHORT}\s*\)")
+_BEFORE = re.compile(rf"(?:{_WORD}[ \t]++){{1,8}}+$")
+_BEFORE_CHARS = 200  # in which its words are looked for: chosen, not tuned
+_SHORT_LONG = re.compile(rf"\b{_SHORT}[ \t]*\(\s*({_WORD}(?:[ \t]++{_WORD}){{1,7}}+)[ \t]*\)")
 _LOWER_WORD = re.compile(r"(?<![\w.`'\"_<{])[a-z][a-z0-9]{1,5}(?![\w`'\"=:>}])")
 _SMALL = word_list("canonical", "abbreviation_small_words")
 _MAX_CHARS = 20_000
@@ -177,9 +180,10 @@ def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> dict[str, 
 
 def _declared(text: str) -> Iterator[tuple[str, str]]:
     if "(" in text:
-        for match in _LONG_SHORT.finditer(text) if _IN_BRACKETS.search(text) else ():
-            if meaning := _meaning(match[2], match[1], at_end=True):
-                yield match[2].lower(), meaning
+        for match in _IN_BRACKETS.finditer(text):
+            before = _BEFORE.search(text[max(0, match.start() - _BEFORE_CHARS) : match.start()])
+            if before and (meaning := _meaning(match[1], before[0], at_end=True)):
+                yield match[1].lower(), meaning
         for match in _SHORT_LONG.finditer(text):
             if meaning := _meaning(match[1], match[2], at_end=False):
                 yield match[1].lower(), meaning

@@ -107,8 +107,8 @@ def agreement(given: Kinds, needed: Kinds) -> float:
 
 RESOURCE_NAME = "resource name"  # the field of an entity that is a path
 _PLACE = r"(?:\[\^/\]\+|\{[^{}/]*\}|\[[A-Za-z_-]+\]|<[a-z_-]+>|\.\*|\*\*?)"
-_IN_PATTERN = re.compile(rf"(?P<collection>[A-Za-z]\w*)/{_PLACE}\$?$")
-_AFTER_FORMAT = re.compile(rf"[Ff]ormat(?: is)?(?: of)?:? *`?(?P<collection>[A-Za-z]\w*)/{_PLACE}(?![/\w])")
+_IN_PATTERN = re.compile(rf"(?<!\w)[^\WA-Za-z]*+(?P<collection>[A-Za-z]\w*+)/{_PLACE}\$?$")  # linear: each word once
+_AFTER_FORMAT = re.compile(rf"\b[Ff]ormat(?: is)?(?: of)?:? *`?(?P<collection>[A-Za-z]\w*)/{_PLACE}(?![/\w])")
 _IN_TEXT = re.compile(rf"(?<![\w/])(?:[A-Za-z]\w*/{_PLACE}/)+(?P<collection>[A-Za-z]\w*)/{_PLACE}(?!/?\w)")
 
 

@@ -24,7 +24,7 @@ import yaml
 from ingest.sources.fetch import fetch
 from ingest.sources.sources_file import UNNAMED, SourceEntry
 from ontology.errors import DocumentError
-from ontology.files import SAFE_LOADER
+from ontology.files import NESTED_TOO_DEEPLY, SafeLoader
 from ontology.redaction import redacted_address, secrets_in
 
 #: Maximum size of a document after unpacking, in bytes.
@@ -223,8 +223,6 @@ def is_unchanged(path: Path, state: FileState) -> bool:
 #: not tuned; the largest of 600 discovery documents and EC2's model has 0.17 million.
 MAX_NODES = 5_000_000
 
-_MAX_YAML_DEPTH = 400  # chosen, not tuned: far above documents, far below what overflows the C stack
-_TOO_DEEP = "it is nested too deeply"
 _JSON_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options"})
 
@@ -250,7 +248,7 @@ def parse_json(text: str | bytes, *, subject: str, line: int = 1, whole: bool = 
         problem = f"not UTF-8 (byte {error.start})"
         raise DocumentError(problem, subject=location, remedy="Save it as UTF-8", reason="not-utf8") from error
     except (RecursionError, ValueError) as error:  # also a repeated key, or an integer with too many digits for Python
-        fault = _TOO_DEEP if isinstance(error, RecursionError) else str(error)
+        fault = NESTED_TOO_DEEPLY if isinstance(error, RecursionError) else str(error)
         raise DocumentError(f"invalid JSON: {fault}", subject=location, reason="invalid-json") from error
 
 
@@ -282,7 +280,7 @@ def parse_yaml(text: str, *, subject: str) -> Any:
             _expanded_size(root, {})
         return None if root is None else loader.construct_document(root)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        fault = _TOO_DEEP if isinstance(error, RecursionError) else " ".join(str(error).split())
+        fault = NESTED_TOO_DEEPLY if isinstance(error, RecursionError) else " ".join(str(error).split())
         if isinstance(error, yaml.MarkedYAMLError):
             fault, mark = str(error.problem), error.problem_mark or error.context_mark
             subject = f"{subject}:{mark.line + 1}" if mark else subject
@@ -313,10 +311,10 @@ def _constructor_error(problem: str, node: yaml.Node) -> yaml.constructor.Constr
     return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
-class _Loader(SAFE_LOADER):  # type: ignore[misc]  # of C where PyYAML has it
-    """A loader that counts the nodes and the depth: deep nesting would overflow the C stack of the composer."""
+class _Loader(SafeLoader):
+    """A loader that counts the nodes, and refuses what a document must not have."""
 
-    depth = nodes = 0
+    nodes = 0
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -332,16 +330,11 @@ class _Loader(SAFE_LOADER):  # type: ignore[misc]  # of C where PyYAML has it
             mapping[key_node.value] = self.construct_object(value_node, deep=deep)
         return mapping
 
-    def descend_resolver(self, _current: Any, _index: Any) -> None:
+    def descend_resolver(self, current: Any, index: Any) -> None:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise yaml.YAMLError(f"it has more than {MAX_NODES:,} values")
-        self.depth += 1
-        if self.depth > _MAX_YAML_DEPTH:
-            raise yaml.YAMLError(_TOO_DEEP)
-
-    def ascend_resolver(self) -> None:
-        self.depth -= 1
+        super().descend_resolver(current, index)
 
 
 _NUMBER = list("-+0123456789")

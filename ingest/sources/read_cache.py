@@ -100,7 +100,15 @@ class ReadCache:
             )
             for tool, (*_, digest) in zip(read.tools, entry["tools"], strict=True):
                 self.digests.of_fields(tool, bytes.fromhex(digest))
-        except (zlib.error, ValueError, LookupError, TypeError, AttributeError, DocumentError):  # it is damaged
+        except (
+            zlib.error,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            DocumentError,
+        ):  # damaged
             return None
         document.references.update(references)
         return read

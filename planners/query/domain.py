@@ -14,7 +14,6 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from ontology.errors import InvalidArgumentError
-from ontology.files import SAFE_LOADER
 from ontology.yaml_file import Rows, accepted, read_model, value_fault
 
 DOMAINS = Path(__file__).parent / "domains"  # the folder of the shipped domains: one file each
@@ -151,4 +150,4 @@ def read_domain(name_or_path: str | Path) -> Domain:
 
 @lru_cache(maxsize=8)  # a run asks for its domain again and again, and never for many
 def _read(path: Path, changed: int, size: int) -> Domain:
-    return accepted(*read_model(path, Domain, loader=SAFE_LOADER), InvalidArgumentError, path)
+    return accepted(*read_model(path, Domain), InvalidArgumentError, path)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -85,6 +86,8 @@ def build(plan: BuildPlan, on: On = "local", as_json: Json = False) -> None:
         }
     )
     outcome = "[bold green]Published[/]" if plan.published else "[bold yellow]Not published[/]:"
+    if not plan.published and before[-1:] == [report.snapshot_id]:
+        outcome = "Nothing changed; published is"
     sizes = f"{report.tools:,} tools, {report.graph.nodes:,} nodes, {report.graph.edges:,} edges"
     say(f"{outcome} snapshot [bold]{report.snapshot_id}[/]: {sizes}")
     replaced = [each.previous_id for each in history(plan.store)][len(before) :][-1:] if plan.published else []
@@ -177,7 +180,7 @@ def show(
         keyed = (f"{kind}:{name}" for kind in kinds if kind != "tool")
         found = [key for key in keyed if snapshot.find_node(key) is not None]
         named = [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]  # also by an alias
-        keys = list(dict.fromkeys((*found, *named)))
+        keys = list(dict.fromkeys((*_of_local_name(snapshot, text), *found, *named)))
     matches = [match for match in snapshot.value_shapes.match(text) if match.text == text]
     if not keys and not matches:
         near = near_names(name, {snapshot.node_key(number).partition(":")[2] for number in range(sum(kinds.values()))})
@@ -209,6 +212,12 @@ def show(
         _show_node(row, ego, every=every)
     for value in values[:most]:
         show_result(value, most)
+
+
+def _of_local_name(snapshot: Snapshot, name: str) -> Iterator[str]:
+    """The node keys of the tools that have this name in some namespace."""
+    ids = map(snapshot.tool_id, range(snapshot.tool_count))
+    return (f"tool:{each}" for each in ids if each.partition("/")[2] == name)
 
 
 def _show_node(row: dict[str, Any], ego: EgoGraph, *, every: bool) -> None:
@@ -363,7 +372,7 @@ def validate(
     paths: Annotated[
         list[str],
         typer.Argument(
-            help="Documents, sources, overlay and ontology files, access policies, catalogues files; a store or the folder of one snapshot."
+            help="Documents, sources, overlay and ontology files, policies of access and of calls, catalogues files; a store or the folder of one snapshot."
         ),
     ],
     as_json: Json = False,
@@ -420,11 +429,17 @@ def _faults(kind: str, path: Path) -> list[tuple[str, str]]:
     """The faults of a file of settings: where, and what."""
     if kind == "server":
         from ontology.yaml_file import has_top_key
-        from services.server.access.policy import read_policy
+        from planners.calls.tool_access import read_policy as read_call_policy
+        from services.server.access.policy import read_policy as read_access_policy
         from services.server.settings import read_catalogs
 
         try:
-            _ = read_policy(path) if has_top_key(path, "rules") else read_catalogs(path)
+            if not has_top_key(path, "rules"):
+                read_catalogs(path)
+            elif has_top_key(path, "version") or not re.search(rb"\bdecision\b", path.read_bytes()):
+                read_access_policy(path)
+            else:
+                read_call_policy(path)
         except InvalidArgumentError as error:
             return [(str(path), f"{error.problem}. {error.remedy}".strip(" ."))]
         return []

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import yaml
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from ontology.files import SAFE_LOADER
+from ontology.files import SafeLoader
 from ontology.redaction import redact
 from services.server.calls import fields
 
@@ -106,18 +106,23 @@ def read_limited(path: Path) -> bytes:
 
 
 def load_unique_keys(text: bytes | str) -> Any:
-    """Return the content of a YAML text. Raises yaml.YAMLError for what is no YAML, and for a key that stands twice."""
+    """Return the content of a YAML text. Raises yaml.YAMLError for what is no YAML, a key that stands twice, and a merge key,
+    which copies what it names and so may grow without end."""
     return yaml.load(text, Loader=_Loader)
 
 
-def _construct_mapping(loader: Any, node: Any, deep: bool = False) -> dict[Any, Any]:
-    seen: set[str] = set()
-    for key, _ in node.value:
-        if str(key.value) in seen:
-            raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
-        seen.add(str(key.value))
-    found: dict[Any, Any] = SAFE_LOADER.construct_mapping(loader, node, deep)
-    return found
-
-
-_Loader: Any = type("_Loader", (SAFE_LOADER,), {"construct_mapping": _construct_mapping})
+class _Loader(SafeLoader):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen or key.tag == "tag:yaml.org,2002:merge":
+                fault = (
+                    f"{name!r} stands twice"
+                    if name in seen
+                    else "a merge key (<<) is not read here: write its keys out"
+                )
+                raise yaml.constructor.ConstructorError(None, None, fault, key.start_mark)
+            seen.add(name)
+        found: dict[Any, Any] = super().construct_mapping(node, deep)
+        return found

@@ -253,7 +253,9 @@ asyncio.run(main())"""
         assert caller.stdout is not None
         assert caller.stdout.readline() == "checked\n"  # the probe ends by itself, so it must be over
         # Killed before it has begun its interpreter, bwrap itself leaves a process asleep: without the code, and not ours to end.
-        await until(lambda: any(Path(f"/proc/{pid}/comm").read_text() != "bwrap\n" for pid in alive(mark)))
+        await until(
+            lambda: any(Path(f"/proc/{pid}/comm").read_text(encoding="utf-8") != "bwrap\n" for pid in alive(mark))
+        )
         caller.send_signal(signal.SIGKILL)
     await until(lambda: not alive(mark))
 

@@ -21,6 +21,7 @@ EVENTS = [
     "Budget",
     "Bob",
     "Planning March",
+    "from Rosa Luna",
 ]
 FILES = ["Documents/annual report.pdf", "2026/b.txt", "Travel/c.txt", "Anna/d.txt", "Berlin/e.txt"]
 READ = {
@@ -34,6 +35,7 @@ READ = {
     "Who attended salsa night?": ["p attended ev", "ev.name = Salsa night"],
     "find all files in the folder Documents": ["f parent dir", "dir.name = Documents"],
     "find all documents in the travel folder": ["f parent dir", "dir.name = Travel"],
+    "Find emails from Rosa Luna": ["e from p", "p.name = Rosa Luna"],
     "Find emails from Anna": ["e from p", "p.name = Anna"],
     "Find events with Bob": ["p attended ev", "p.name = Bob"],
     "Find events in Berlin": ["ev location pl", "pl.name = Berlin"],

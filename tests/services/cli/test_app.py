@@ -72,6 +72,11 @@ def test_search_prints_why(run: Run, store: Path) -> None:
     assert answer["timings_ms"]["total"] > 0
 
 
+def test_a_tool_is_shown_by_its_name_in_its_namespace(run: Run, store: Path) -> None:
+    nodes = json.loads(run("show", "send_task_deadline_reminder", "--store", store, "--json")[1])["nodes"]
+    assert nodes[0]["key"] == "tool:projects/send_task_deadline_reminder"
+
+
 def test_validate_checks_documents_and_snapshots(run: Run, store: Path, tmp_path: Path) -> None:
     assert run("validate", *TABLES)[0] == 0
     bad = tmp_path / "bad.jsonl"
@@ -82,6 +87,10 @@ def test_validate_checks_documents_and_snapshots(run: Run, store: Path, tmp_path
     assert run("validate", store)[0] == 0
     assert "snapshot_id" in run("validate", *(store / "snapshots").iterdir())[1]
     assert run("validate")[0] == 2
+    calls, access = tmp_path / "calls.yaml", tmp_path / "access.yaml"
+    calls.write_text("rules: [{tool: 'hr/*', decision: allow}]")
+    access.write_text("version: 1\nrules: [{match: {token: a}, roles: [read]}]")
+    assert run("validate", calls, access)[0] == 0
 
 
 def test_a_served_snapshot_answers_like_the_local_one_and_on_its_page(run: Run, store: Path, tmp_path: Path) -> None:

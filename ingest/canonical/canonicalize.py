@@ -149,9 +149,9 @@ def _named(kind: str, text: str, expansions: Mapping[str, str]) -> str:
 _SHORT = r"([A-Z][A-Z0-9&]{1,5})s?"
 _WORD = r"[^\W\d_][\w'’/-]*+"
 _IN_BRACKETS = re.compile(rf"\(\s*{_SHORT}\s*\)")
-_BEFORE = re.compile(rf"(?:{_WORD}[ \t]++){{1,8}}+$")
+_BEFORE = re.compile(rf"(?:{_WORD}[ \t]++){{1,8}}+\Z")
 _BEFORE_CHARS = 200  # in which its words are looked for: chosen, not tuned
-_SHORT_LONG = re.compile(rf"\b{_SHORT}[ \t]*\(\s*({_WORD}(?:[ \t]++{_WORD}){{1,7}}+)[ \t]*\)")
+_SHORT_LONG = re.compile(rf"\b{_SHORT}[ \t]*\(\s*({_WORD}(?:[ \t]++{_WORD}){{0,7}}+)[ \t]*\)")
 _LOWER_WORD = re.compile(r"(?<![\w.`'\"_<{])[a-z][a-z0-9]{1,5}(?![\w`'\"=:>}])")
 _SMALL = word_list("canonical", "abbreviation_small_words")
 _MAX_CHARS = 20_000
@@ -202,11 +202,11 @@ def _meaning(short: str, text: str, *, at_end: bool) -> str:
 
 
 def _has_initials(tokens: Sequence[str], initials: Sequence[str]) -> bool:
-    if not tokens:
-        return not initials
-    if initials and tokens[0][0] == initials[0] and _has_initials(tokens[1:], initials[1:]):
-        return True
-    return tokens[0] in _SMALL and _has_initials(tokens[1:], initials)
+    read = {0}  # how many initials the tokens so far may have said
+    for token in tokens:
+        said = {count + 1 for count in read if count < len(initials) and initials[count] == token[0]}
+        read = said | read if token in _SMALL else said
+    return len(initials) in read
 
 
 # Types.

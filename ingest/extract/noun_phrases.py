@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from ingest.extract.object_names import MAX_OBJECT_WORDS, is_generic, names_nothing, naming_words
@@ -22,14 +21,15 @@ _QUOTES = ("'", '"', "’", "‘")
 _NOUN, _MODIFIER, _OTHER = "noun", "modifier", ""
 _FUNCTION_WORDS = STOP_WORDS | stop_words("index")
 _PREPOSITIONS = vocabulary("title_prepositions")
-_ABOUT = frozenset(("of", "about", "for", "on", "regarding", "containing"))
+_ABOUT = vocabulary("about")
 _DETERMINERS = vocabulary("determiners")
 _BEFORE_VERBS = vocabulary("obligations") | vocabulary("before_verbs")
-_TOOL_SUBJECTS = vocabulary("tool_subjects")
+_TOOL_SUBJECTS, _PEOPLE = vocabulary("tool_subjects"), vocabulary("people")
 _TRANSPARENT_HEADS = vocabulary("transparent_heads")
 _ERROR = re.compile(r"\b(?:errors?|exceptions?)\b", re.IGNORECASE)
 _JOINTS = frozenset(("and", "or", ",", "/"))
-_MAX_DEPTH, _MAX_CONJUNCTS = 3, 4  # container nouns, coordinated objects
+_AUXILIARIES = vocabulary("auxiliaries")
+_MAX_DEPTH, _MAX_CONJUNCTS = 3, 4  # container nouns, coordinated objects: chosen, not tuned
 
 
 class Phrase(NamedTuple):
@@ -67,7 +67,6 @@ class _Word(NamedTuple):
     part: str
 
 
-@lru_cache(maxsize=20_000)  # inputs of many tools are described in the same words
 def read_sentence(text: str, *, verb_first: bool = False) -> Finding:
     """Return what a sentence names, and what it says that the tool does; ``verb_first`` as of :class:`~ingest.extract.sentences.Sentence`."""
     read = _Reading(text, verb_first=verb_first)
@@ -125,8 +124,11 @@ class _Reading:
             return bool(action(self._word(at))) or verb_lemma(self._word(at)) in LINKING_VERBS
 
         def after_subject(at: int) -> bool:
-            before = self._word(at - 1)
-            return (self._word(at - 2) if before in ("can", "also") else before) in _TOOL_SUBJECTS
+            between = at
+            while self._word(at - 1) in _AUXILIARIES:
+                at -= 1
+            said = [self._word(each) for each in range(at, between)]
+            return self._word(at - 1) in (_TOOL_SUBJECTS - _PEOPLE if "will" in said else _TOOL_SUBJECTS)
 
         places = range(len(self.words))
         at = 0 if first else next((each for each in places if after_subject(each) and may_be(each)), None)
@@ -138,7 +140,8 @@ class _Reading:
         form = _form(self._word(at))
         for place in places[at + 2 :]:
             if self._word(place - 1) in _JOINTS and action(self._word(place)) and _form(self._word(place)) == form:
-                if at == place - 2 or self._word(place + 1) in _DETERMINERS:
+                side_by_side = all(self._word(each) in _JOINTS for each in range(at + 1, place))
+                if side_by_side or self._word(place + 1) in _DETERMINERS:
                     at = place
                     yield at
 
@@ -167,14 +170,23 @@ class _Reading:
 
     def _named(self, at: int, depth: int = _MAX_DEPTH) -> tuple[Phrase | None, int]:
         """The phrase of the next run, where only empty words stand before it, and the place behind it; for a container noun ("a
-        list of orders") the phrase after it."""
+        list of orders") the phrase after it, and what an owner has, not the owner ("a user's password")."""
         while at not in self.runs and self._word(at) in STOP_WORDS and self._word(at) not in _PREPOSITIONS:
             at += 1
         end, phrase = self.runs.get(at, (at, None))
+        while end > at and (owned := self._behind_possessive(end)) in self.runs:
+            end, phrase = self.runs[owned]
         is_container = phrase is None and end > at and is_listed(self._word(end - 1), _TRANSPARENT_HEADS)
         if depth and is_container and self._word(end) in _ABOUT:
             return self._named(end + 1, depth - 1)
         return phrase, end
+
+    def _behind_possessive(self, end: int) -> int:
+        """The place behind an owner that ends before a place ("user's", "users'"), or -1 where none does."""
+        before = self.words[end - 1].text
+        if _POSSESSIVE.search(before):
+            return end
+        return end + 1 if before.endswith("s") and self._word(end) in ("'", "’") else -1
 
 
 def _bare(word: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from ingest.extract.extractor import Evidence, Extraction
 from ingest.extract.noun_phrases import Finding, read_sentence
@@ -35,6 +36,7 @@ class RulesExtractor:
 
     def __init__(self, ontology: Ontology) -> None:
         self._ontology = ontology
+        self._read = lru_cache(maxsize=20_000)(read_sentence)  # inputs of many tools are described in the same words
 
     @property
     def name(self) -> str:
@@ -52,9 +54,8 @@ class RulesExtractor:
         for tool in tools:
             triples = [*structural_triples(tool, self._ontology, _NAME), *self._title_triples(tool)]
             for field, sentence in _sentences(tool):
-                triples += self._sentence_triples(
-                    tool, field, sentence.start, read_sentence(sentence.text, verb_first=sentence.verb_first)
-                )
+                found = self._read(sentence.text, verb_first=sentence.verb_first)
+                triples += self._sentence_triples(tool, field, sentence.start, found)
             yield Extraction(tool_id=tool.id, triples=tuple(triples))
 
     def _title_triples(self, tool: Tool) -> Iterator[Triple]:

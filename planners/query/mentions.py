@@ -249,9 +249,11 @@ def _known(
         for at in range(len(tokens) - size + 1):
             start, end = tokens[at].start(), tokens[at + size - 1].end()
             likely = any(strange[at : at + 2]) or size == 1 if guess else strange[at] and strange[at + size - 1]
-            if guess and tokens[at][0] in _NO_NAMES | words.topics:  # an event "from Jane" must not take "from"
-                continue
             text = re.sub(r"['’]s$", "", request[start:end].rstrip(".,:"))
+            if (
+                guess and size > 1 and tokens[at][0] in WORDS["before_names"]
+            ):  # an event "from Jane" must not take "from"
+                continue
             if likely and text and ";" not in rest[start:end]:
                 spans.setdefault(text, (start, at))
     quoted = [each.text for each in found if each.kind == "quoted"]

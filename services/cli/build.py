@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -436,7 +435,7 @@ def _faults(kind: str, path: Path) -> list[tuple[str, str]]:
         try:
             if not has_top_key(path, "rules"):
                 read_catalogs(path)
-            elif has_top_key(path, "version") or not re.search(rb"\bdecision\b", path.read_bytes()):
+            elif has_top_key(path, "version"):
                 read_access_policy(path)
             else:
                 read_call_policy(path)

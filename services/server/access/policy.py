@@ -135,7 +135,7 @@ def read_policy(path: Path) -> Policy:
         return Policy.model_validate(load_unique_keys(read_limited(path)))
     except ValidationError as error:
         problem = first_error(error)
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         problem = str(error)
     problem = f"this is not an access policy: {problem}"
     raise InvalidArgumentError(problem, subject=str(path), remedy="See docs/access.md")

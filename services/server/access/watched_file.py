@@ -106,8 +106,8 @@ def read_limited(path: Path) -> bytes:
 
 
 def load_unique_keys(text: bytes | str) -> Any:
-    """Return the content of a YAML text. Raises yaml.YAMLError for what is no YAML, a key that stands twice, and a merge key,
-    which copies what it names and so may grow without end."""
+    """Return the content of a YAML text. Raises yaml.YAMLError for what is no YAML, a key that is no text or stands twice, and a merge
+    key, which copies what it names and so may grow without end."""
     return yaml.load(text, Loader=_Loader)
 
 
@@ -115,6 +115,8 @@ class _Loader(SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):  # whose text may be endless, with what its aliases stand for
+                raise yaml.constructor.ConstructorError(None, None, "a key is not a text", key.start_mark)
             name = str(key.value)
             if name in seen or key.tag == "tag:yaml.org,2002:merge":
                 fault = (

@@ -80,6 +80,13 @@ DONE = {
     "Retrieving all invoices of a supplier": "retrieve invoice",
     "Create or update a customer": "update customer",
     "Tracks lease dates for the tenant.": "track lease date",
+    "Updates a user's password.": "update password",
+    "Sends customers' invoices": "send invoice",
+    "Gets the details of the user's playlists": "get playlist",
+    "Lists, creates, and deletes orders.": "create order",
+    "You can also list orders": "list order",
+    "This endpoint will delete the account.": "delete account",
+    "This service can be used to cancel orders": "cancel order",
 }
 
 
@@ -95,6 +102,7 @@ def test_what_operations_do(rules: RulesExtractor) -> None:
         ("<p>Gets the <b>shipment</b></p>", {"p", "b"}),
         ("In order to do this, wait", {"order"}),
         ("The 25 first of these", {"25", "first"}),
+        ("Adds the label 'open', in order to find orders", {"open", "order to"}),
     ],
 )
 def test_what_names_nothing_is_no_entity(rules: RulesExtractor, text: str, absent: set[str]) -> None:
@@ -107,6 +115,7 @@ def test_what_names_nothing_is_no_entity(rules: RulesExtractor, text: str, absen
         ("You need not cancel orders.", "cancel order"),
         ("If there is no user, the function will return an error message.", "return error message"),
         ("The user will receive a follow-up email.", "receive email"),
+        ("Updates a user's password.", "update user"),
     ],
 )
 def test_what_a_tool_does_not_do_is_no_capability(rules: RulesExtractor, text: str, nothing_of: str) -> None:

@@ -71,11 +71,11 @@ _TEXTS = 64  # of one piece of work, about a second of an embedded model
 
 class PooledEncoder(WrappedEncoder):
     """Encodes in the workers of a pool. The row of a text depends on that text alone, so each row is that of the
-    encoder itself. ``pool`` makes the pool, from the number of workers, ``initializer`` and ``initargs``."""
+    encoder itself. ``pool`` makes the pool, from ``initializer`` and ``initargs``."""
 
     def __init__(self, name: str, pool: Callable[..., Executor]) -> None:
         super().__init__(load_encoder(name))
-        self._pool = pool(1, initializer=_load, initargs=(name, self._encoder.digest))
+        self._pool = pool(initializer=_load, initargs=(name, self._encoder.digest))
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts; see :class:`inference.encoder.Encoder`. A ModelError when a worker has other weights."""

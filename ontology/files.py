@@ -55,7 +55,7 @@ _MAX_YAML_DEPTH = 400  # chosen, not tuned: far above documents, far below what 
 _Yaml: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class SafeLoader(_Yaml):  # type: ignore[misc]  # which of both is known at run time
+class YamlLoader(_Yaml):  # type: ignore[misc]  # which of both is known at run time
     """The loader of plain data: libyaml's where PyYAML has it, ten times as fast. A text that is nested too deeply is no YAML:
     libyaml itself would overflow the C stack."""
 
@@ -75,7 +75,7 @@ class SafeLoader(_Yaml):  # type: ignore[misc]  # which of both is known at run 
 @cache
 def read_yaml(file: Path) -> Any:
     """The content of a file, read once; callers must not change it."""
-    return yaml.load(file.read_text(encoding="utf-8"), Loader=SafeLoader)
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=YamlLoader)
 
 
 _LOCK_POLL_S = 0.02

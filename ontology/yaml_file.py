@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, Val
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ontology.errors import EgotoolsError
-from ontology.files import NESTED_TOO_DEEPLY, SafeLoader
+from ontology.files import NESTED_TOO_DEEPLY, YamlLoader
 
 _MAX_BYTES = 2**20
 _MAX_DEPTH, _MAX_VALUES = 20, 200_000  # of a file, with what its anchors stand for written out
@@ -138,7 +138,7 @@ def compose_file(path: Path) -> yaml.Node | Fault:
             return Fault(1, "there is no such file")
         if path.stat().st_size > _MAX_BYTES:
             return Fault(1, f"the file is larger than {_MAX_BYTES} bytes")
-        reader = SafeLoader(path.read_text(encoding="utf-8-sig"))
+        reader = YamlLoader(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         return Fault(1, f"the file cannot be read: {type(error).__name__}", "Save it as UTF-8")
     try:

@@ -24,7 +24,7 @@ import yaml
 from ingest.sources.fetch import fetch
 from ingest.sources.sources_file import UNNAMED, SourceEntry
 from ontology.errors import DocumentError
-from ontology.files import NESTED_TOO_DEEPLY, SafeLoader
+from ontology.files import NESTED_TOO_DEEPLY, YamlLoader
 from ontology.redaction import redacted_address, secrets_in
 
 #: Maximum size of a document after unpacking, in bytes.
@@ -311,7 +311,7 @@ def _constructor_error(problem: str, node: yaml.Node) -> yaml.constructor.Constr
     return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
-class _Loader(SafeLoader):
+class _Loader(YamlLoader):
     """A loader that counts the nodes, and refuses what a document must not have."""
 
     nodes = 0

@@ -15,10 +15,11 @@ from typing import Any, Literal
 
 from egotools import AsyncClient, ClientError, Tool, ToolRequestError
 from egotools.calling.input_arguments import ValueCheck, items_of, kinds, properties_of
-from egotools.calling.invoker import ToolAnswer, ToolInvoker
+from egotools.calling.invoker import ToolAnswer
 from egotools.values import OpenInput, PlanInput, PlanStep, ToolPlan
 from ontology.errors import ToolCallError
 from planners.calls.bindings import answer_rows, path_steps
+from planners.calls.tool_access import CallPipeline
 
 _ITEMS = "[]"
 
@@ -85,7 +86,7 @@ async def planned_tools(client: AsyncClient, plan: ToolPlan) -> dict[str, Tool]:
 async def execute_plan(
     plan: ToolPlan,
     tools: Mapping[str, Tool],
-    invoker: ToolInvoker,
+    pipeline: CallPipeline,
     *,
     have: Mapping[str, str] | None = None,
     observe: Callable[[StepCall], object] = lambda call: None,
@@ -96,7 +97,7 @@ async def execute_plan(
     where a value on the way to it is one of several: nobody said which is meant.
 
     :param tools: id → document of each tool of the plan.
-    :param invoker: asks for consent where it must.
+    :param pipeline: asks for consent where it must.
     :param have: input, as the plan names it, → value as text: what the plan left open.
     :param observe: is called with each call before it is made, and after.
     """
@@ -113,13 +114,14 @@ async def execute_plan(
         guess = next(own, next((guessed[row.supplier] for row in rows if row.supplier in guessed), None))
         observe(call)
         try:
-            if guess is not None and tool.effect != "read":
-                raise _one_of_several(*guess, tool)
             if call.given.missing:
                 names = " and ".join(call.given.missing)
                 problem = f"step {step.number} has no value for {names}: the answers before it have none"
                 raise ToolRequestError(problem, subject=tool.id, remedy="Give the value, and plan again.")
-            call = replace(call, answer=await invoker.invoke(tool, call.given.arguments))
+            if guess is not None and tool.effect != "read":
+                raise _one_of_several(*guess, tool)
+            answer = await pipeline.invoke(tool, call.given.arguments, as_documented=guess is not None)
+            call = replace(call, answer=answer)
         except ClientError as refused:
             call = replace(call, error=refused)
         observe(call)

@@ -158,21 +158,25 @@ class CallPipeline:
     _started_s: float | None = field(default=None, init=False)
     _one_question: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
-    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any], *, as_documented: bool = False) -> ToolAnswer:
         """Call a tool; see :class:`ToolInvoker`.
 
+        :param as_documented: make no call of a tool that by its server does more now than its document says, whoever consents.
         :raises PermissionDeniedError: when the policy refuses the call (reason ``CALL_DENIED``), or nobody confirmed it
-            (``NOT_CONFIRMED``); nothing is sent.
+            (``NOT_CONFIRMED``), or ``as_documented`` forbids it; nothing is sent.
         :raises OverloadedError: when a limit of the run is reached (reason ``RUN_LIMIT``).
         """
         asked = False
         if self._needs_question(tool):
-            tool = await self.look_up(tool, arguments) if self.look_up is not None else tool
+            now = await self.look_up(tool, arguments) if self.look_up is not None else tool
+            if as_documented and now.effect != tool.effect:
+                raise StrongerEffectError(now)
+            tool = now
             asked = await self._confirm(tool, arguments)
         try:
             return await self._limited(tool, arguments)
         except StrongerEffectError as error:  # the tool is not what the policy has decided about
-            if self.ask is None:
+            if self.ask is None or as_documented:
                 raise
             now = error.tool
         if self._needs_question(now) and not asked:

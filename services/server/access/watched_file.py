@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import yaml
 
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from ontology.files import SafeLoader
+from ontology.files import YamlLoader
 from ontology.redaction import redact
 from services.server.calls import fields
 
@@ -111,7 +111,7 @@ def load_unique_keys(text: bytes | str) -> Any:
     return yaml.load(text, Loader=_Loader)
 
 
-class _Loader(SafeLoader):
+class _Loader(YamlLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:

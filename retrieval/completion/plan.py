@@ -123,11 +123,15 @@ _CALLS = Costs(alternatives=1, depth=3)
 def chosen_calls(
     goals: Sequence[int], open_needs: OpenNeeds, standing: Callable[[int], float] = lambda tool: 0.0
 ) -> CallChoices:
-    """The calls that lead to goals: each required need takes its nearest supplier, and a need of which a supplier is
-    called anyway takes that one. ``standing``: as of :func:`plan`."""
+    """The calls that lead to goals: each required need takes its nearest supplier, a goal before all others, and a need of
+    which a supplier is called anyway takes that one. ``standing``: as of :func:`plan`."""
     called = {*goals}
+
+    def stands(tool: int) -> float:
+        return math.inf if tool in goals else standing(tool)  # a goal is called anyway
+
     for goal in goals:
-        nearest = plan(goal, lambda tool: [need for need in open_needs(tool) if need.required], _CALLS, standing)
+        nearest = plan(goal, lambda tool: [need for need in open_needs(tool) if need.required], _CALLS, stands)
         for each in nearest:
             if len(called) - len(goals) < _CALLS.tools:
                 called.add(each.tool)
@@ -137,7 +141,7 @@ def chosen_calls(
     def call(tool: int, path: frozenset[int]) -> None:
         made = []
         for need in open_needs(tool):
-            possible = (supplier for _, supplier in _cheapest(need, _CALLS, standing))
+            possible = (supplier for _, supplier in _cheapest(need, _CALLS, stands))
             supplier = next((each for each in possible if each.tool in called and each.tool not in path), None)
             made.append(Choice(tool, need, supplier))
             if supplier is not None and supplier.tool not in order:

@@ -99,6 +99,12 @@ def _names(plan: ToolPlan) -> list[str]:
     return [each.removeprefix("shop/") for each in plan.tool_ids]
 
 
+def test_a_goal_supplies_before_a_lookup(tmp_path: Path) -> None:
+    tools = (*TOOLS[:2], _tool("create_customer", "name", gives=("customer_id",)))
+    plan = _engine(tmp_path, tools).plan(PlanRequest(goals=["shop/create_customer", "shop/list_orders"]))
+    assert plan.steps[1].bindings() == ("step 2.customer_id ← step 1.customer_id",)
+
+
 def test_a_chain_is_planned_back_to_what_the_user_knows(shop: Engine) -> None:
     plan = shop.plan(PlanRequest(goals=["shop/refund_order"]))
     assert _names(plan) == ["sign_in", "search_customers", "list_orders", "refund_order"]

@@ -18,21 +18,10 @@ from inference.encoder import Floats1d, Floats2d
 from retrieval.index.bm25 import Bm25Index, Postings, read_postings, write_postings
 from retrieval.index.records import load_mapped
 
-NEIGHBOURS = 20  # how many past requests vote; between 10 and 40 little changes
-_SEARCHED, _POOL = 8 * NEIGHBOURS, 2 * NEIGHBOURS
-_POWER = 2.0
+NEIGHBOURS = 40  # how many past requests vote; between 20 and 60 little changes
 _PSEUDO_COUNT = 0.5  # votes are divided by their sum and this much: where no past request is near, nothing is learned
 _LEXICAL_SHARE = 0.5  # of the similarity, where a past request has words and a vector
 _ARRAYS = ("vectors_PD", "lengths", "pointers", "tools", "reporters")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Votes:
-    """What the past requests nearest to a request say."""
-
-    tools: NDArray[np.int64]  # the tools that enough of their reporters used, ascending, int64 [tools]
-    shares: Floats1d  # of their votes, in (0, 1), float32 [tools]
-    sessions: NDArray[np.int32]  # how many of the past requests used each, int32 [tools]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,91 +36,65 @@ class PastRequests:
     tools: NDArray[np.int32]  # their tool numbers, int32 [uses]
     # who reported it, as numbers that are the same for the same reporter, int32 [past requests]
     reporters: NDArray[np.int32]
-    min_reporters: int = 2  # how many reporters among the neighbours must have used a tool, from 1
-    weight: float = 0.0  # of the votes, in standard deviations of the scores, >= 0
-
-    @property
-    def size(self) -> int:
-        """Number of past requests."""
-        return len(self.reporters)
+    min_reporters: int  # how many reporters among the neighbours must have used a tool, from 1
+    weight: float  # of the votes, in standard deviations of the scores, >= 0
 
     @cached_property
     def reporter_count(self) -> int:
         """Number of reporters."""
         return len(np.unique(self.reporters))
 
-    def votes(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> Votes:
-        """The votes of the past requests that are nearest to a request, of its vector (L2-normalised, float32 [D]) and
-        its index terms, with how much each counts. A past request that nobody else confirms takes no place, so it
-        cannot keep others from voting."""
+    def votes(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> dict[int, tuple[float, int]]:
+        """The votes of the past requests nearest to a request, of its vector (L2-normalised, float32 [D]) and its index
+        terms, with how much each counts: for each tool that enough of their reporters used its share, in (0, 1), and
+        how many of them used it. Ascending by tool."""
         similarities = self._similarities(vector_D, terms)
-        count = min(_SEARCHED, self.size)
-        found = np.argpartition(-similarities, count - 1)[:count] if count else np.empty(0, dtype=np.int64)
-        found = found[similarities[found] > 0]
-        found = found[np.lexsort((found, -similarities[found]))]
-        if self.min_reporters > 1:  # each reporter may have twice its share, or two of them
-            _, who, counts = np.unique(self.reporters[found], return_inverse=True, return_counts=True)
-            order = np.argsort(who, kind="stable")
-            nth = np.empty(len(found), dtype=np.int64)  # how many of the same reporter are nearer
-            nth[order] = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
-            found = found[nth < max(2, _POOL // max(1, self.reporter_count))]
-        near = found[:_POOL].astype(np.int64)
-        rows, used = self._uses(near)
-        tools, places = np.unique(used, return_inverse=True)
-        pairs = np.unique(np.stack((places, self.reporters[near][rows])), axis=1)
-        supported = tools[np.bincount(pairs[0], minlength=len(tools)) >= self.min_reporters]
-        near = near[np.unique(rows[np.isin(used, supported)])][:NEIGHBOURS]
-        rows, used = self._uses(near)
-        counted = np.isin(used, supported)
-        tools, places = np.unique(used[counted], return_inverse=True)
-        strengths = similarities[near] ** _POWER
-        votes = np.bincount(places, weights=strengths[rows[counted]], minlength=len(tools))
-        return Votes(
-            tools=tools,
-            shares=(votes / (float(strengths.sum()) + _PSEUDO_COUNT)).astype(np.float32),
-            sessions=np.bincount(places, minlength=len(tools)).astype(np.int32),
-        )
+        users: dict[int, list[int]] = {}
+        for row in self._nearest(similarities).tolist():
+            for tool in self.tools[self.pointers[row] : self.pointers[row + 1]].tolist():
+                users.setdefault(tool, []).append(row)
+        counted = {
+            tool: rows
+            for tool, rows in sorted(users.items())
+            if len(set(self.reporters[rows].tolist())) >= self.min_reporters
+        }
+        # A past request of whose tools none counts does not weaken the votes of the others.
+        voting = sorted({row for rows in counted.values() for row in rows})
+        total = float((similarities[voting] ** 2).sum()) + _PSEUDO_COUNT
+        return {tool: (float((similarities[rows] ** 2).sum()) / total, len(rows)) for tool, rows in counted.items()}
 
     def renumbered(self, numbers: NDArray[np.int64]) -> PastRequests:
         """What was learned, for other tools: ``numbers`` are the new number of each, int64 [tools]; -1 where there is
         none. A past request that used none of them is never near."""
         used = numbers[self.tools]
-        requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[used >= 0]
-        counts = np.bincount(requests, minlength=self.size)
-        vectors_PD = self.vectors_PD if counts.all() else np.where(counts[:, None] > 0, self.vectors_PD, np.float32(0))
-        return replace(
-            self,
-            vectors_PD=vectors_PD,
-            lengths=np.where(counts > 0, self.lengths, np.float32(np.inf)).astype(np.float32),
-            pointers=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-            tools=used[used >= 0].astype(np.int32),
-        )
+        pointers = np.concatenate(([0], np.cumsum(used >= 0)))[self.pointers]
+        return replace(self, pointers=pointers, tools=used[used >= 0].astype(np.int32))
 
     def _similarities(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> Floats1d:
-        """How near each past request is, in [0, 1], float32 [past requests]."""
-        index = Bm25Index(self.words, self.size)
+        """How near each past request is, in [0, 1], float32 [past requests]; 0 where it has no tool."""
+        index = Bm25Index(self.words, len(self.reporters))
         # Half of the terms of one in the other is half a match, whichever is longer.
         own = np.float32(sum(count * index.idf(term) for term, count in terms.items()))
         shares = index.scores(terms) / np.maximum(np.maximum(self.lengths, own), np.float32(1e-6))
-        lexical: Floats1d = np.minimum(shares, 1.0).astype(np.float32)
-        if vector_D is None or not self.vectors_PD.shape[1]:
-            return lexical
-        cosines = np.clip(self.vectors_PD @ vector_D, 0.0, 1.0)
-        known = self.vectors_PD[:, 0] != 0.0
-        mixed = _LEXICAL_SHARE * lexical + (1 - _LEXICAL_SHARE) * cosines
-        return np.where(known, mixed, lexical).astype(np.float32)
+        similarities = np.minimum(shares, 1.0)
+        if vector_D is not None and self.vectors_PD.shape[1]:
+            mixed = _LEXICAL_SHARE * similarities + (1 - _LEXICAL_SHARE) * np.clip(self.vectors_PD @ vector_D, 0.0, 1.0)
+            similarities = np.where(self.vectors_PD[:, 0] != 0.0, mixed, similarities)
+        return np.where(np.diff(self.pointers) > 0, similarities, 0.0).astype(np.float32)
 
-    def _uses(self, near: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The uses of tools by past requests: the place of each in ``near``, and its tool, int64 [uses]."""
-        rows = np.repeat(np.arange(len(near)), self.pointers[near + 1] - self.pointers[near])
-        spans = [self.tools[self.pointers[one] : self.pointers[one + 1]] for one in near]
-        return rows, np.concatenate([np.empty(0, dtype=np.int32), *spans]).astype(np.int64)
+    def _nearest(self, similarities: Floats1d) -> NDArray[np.int64]:
+        """The past requests that vote, nearest first. A reporter has its share of the places and no more, however much it
+        reported; where one reporter is enough, each is trusted and may have all."""
+        share = NEIGHBOURS if self.min_reporters == 1 else -(-NEIGHBOURS // max(1, self.reporter_count))
+        found = np.flatnonzero(similarities > 0)
+        found = found[np.lexsort((-similarities[found], self.reporters[found]))]  # of each reporter, nearest first
+        reporters = self.reporters[found]
+        found = found[np.arange(len(found)) - np.searchsorted(reporters, reporters) < share]
+        return found[np.lexsort((found, -similarities[found]))][:NEIGHBOURS]
 
 
 def write_past_requests(folder: Path, learned: PastRequests) -> None:
     """Write the files of the segment. Equal content gives equal bytes."""
-    # A past request without tools is infinitely long, which a file must not be; no use of it is counted either way.
-    learned = replace(learned, lengths=np.minimum(learned.lengths, np.finfo(np.float32).max))
     for name in _ARRAYS:
         np.save(folder / f"use.{name}.npy", getattr(learned, name))
     write_postings(folder, "use", learned.words)

@@ -112,16 +112,14 @@ def add_boosts(ranking: Ranking, boosts: Floats1d) -> Ranking:
 def add_votes(context: QueryContext, ranking: Ranking, learned: PastRequests) -> Ranking:
     """The ranking with what past requests say of its tools; tools that only they name join it. No score falls. The
     feature ``past_requests`` is what was added to each score. The context records how many sessions used each tool."""
-    if not learned.weight:
-        return ranking
     votes = learned.votes(context.query.vector_D, context.query.weights)
-    allowed = slice(None) if context.allowed is None else context.allowed[votes.tools]
-    tools, shares, sessions = votes.tools[allowed], votes.shares[allowed], votes.sessions[allowed]
+    allowed = {tool: vote for tool, vote in votes.items() if context.allowed is None or context.allowed[tool]}
+    context.past_sessions = {tool: sessions for tool, (_, sessions) in allowed.items()}
+    joined = ranking.with_tools(np.fromiter(allowed, dtype=np.int64))
     spread = (float(ranking.scores.std()) if len(ranking.tools) else 0.0) or 1.0
-    joined = ranking.with_tools(tools)
     added = np.zeros(len(joined.tools), dtype=np.float32)
-    added[np.searchsorted(joined.tools, tools)] = learned.weight * spread * shares
-    context.past_sessions = dict(zip(tools.tolist(), sessions.tolist(), strict=True))
+    for tool, (share, _) in allowed.items():
+        added[np.searchsorted(joined.tools, tool)] = learned.weight * spread * share
     return replace(joined, scores=joined.scores + added, features={**joined.features, "past_requests": added})
 
 

@@ -39,7 +39,7 @@ def publish_version(
     :raises StorageError: when a write fails; the published snapshot is then unchanged.
     """
     section = learned and LearnedSection(
-        past_requests=learned.size,
+        past_requests=len(learned.reporters),
         reporters=learned.reporter_count,
         min_reporters=learned.min_reporters,
         weight=learned.weight,

@@ -164,13 +164,11 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
 
     If they are not better, nothing is published, the command prints the reason, and the exit code is 15.
     """
-    from services.jobs.improve import NOT_BETTER, roll_back_weights, tune_snapshot
+    from services.jobs.improve import roll_back_weights, tune_snapshot
 
     with ProgressDisplay(as_json=as_json) as progress:
         tuned = roll_back_weights(plan) if plan.rollback else tune_snapshot(plan, progress)
     _show_outcome(tuned, as_json)
-    if not tuned.published_id:
-        raise typer.Exit(NOT_BETTER)
 
 
 def learn(plan: LearningPlan, as_json: Json = False) -> None:
@@ -178,18 +176,21 @@ def learn(plan: LearningPlan, as_json: Json = False) -> None:
 
     If they are not, nothing is published, the command prints the reason, and the exit code is 15.
     """
-    from services.jobs.improve import NOT_BETTER, learn_from_use
+    from services.jobs.improve import learn_from_use
 
     with ProgressDisplay(as_json=as_json) as progress:
         learned = learn_from_use(plan, progress)
-    _show_outcome(learned, as_json)
-    if not learned.published_id and not plan.forget:
-        raise typer.Exit(NOT_BETTER)
+    _show_outcome(learned, as_json, may_publish_nothing=plan.forget)
 
 
-def _show_outcome(made: Improvement, as_json: bool) -> None:
+def _show_outcome(made: Improvement, as_json: bool, *, may_publish_nothing: bool = False) -> None:
+    from services.jobs.improve import NOT_BETTER
+
     told = made.to_json()
     if as_json:
-        return print_json(told)
-    show_result({name: value for name, value in told.items() if name not in _OF_PROGRAMS})
-    say(f"[bold {'green' if made.published_id else 'yellow'}]{plain(made.outcome)}[/]")
+        print_json(told)
+    else:
+        show_result({name: value for name, value in told.items() if name not in _OF_PROGRAMS})
+        say(f"[bold {'green' if made.published_id else 'yellow'}]{plain(made.outcome)}[/]")
+    if not made.published_id and not may_publish_nothing:
+        raise typer.Exit(NOT_BETTER)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.learning import Session, known_sessions, learn
+from eval.learning import learn
 from eval.queries import QuerySet, missing_gold, require_gold
 from eval.tuning import collect, read_parts, tune
 from ingest.build_report import keep_build_report, keep_report, read_build_report
@@ -131,48 +131,31 @@ def _published(snapshot: Snapshot, store: Path, replaces: str, signing_key: Path
 
 
 def learn_from_use(plan: LearningPlan, progress: Progress) -> Improvement:
-    """Learn from the outcomes of a store, and publish it if held-out sessions are answered better; nothing on errors."""
+    """Learn from the outcomes of a store, and publish it if held-out sessions are answered better; nothing on errors. Or
+    publish the snapshot without what was learned."""
     store = plan.store
     if (store / MANIFEST).is_file():
         remedy = "Name the store that it is in"
         raise InvalidArgumentError("this is the folder of one snapshot", subject=str(store), remedy=remedy)
-    replaces = published_id(store)
+    replaces, found = published_id(store), dict[str, Any]()
     if plan.forget:
-        return _forget(plan, replaces)
-    engine = open_engine(store, allowed_models=plan.allowed_models)
-    snapshot = engine.snapshot
-    outcomes, damaged = read_outcomes(plan.outcomes or store / OUTCOMES)
-    sessions = [
-        Session(
-            tools=tuple(dict.fromkeys(each.used)),
-            time=float(each.time),
-            reporter=each.reporter,
-            query=each.query,
-            terms=each.terms,
-        )
-        for each in outcomes
-        if each.succeeded is not False
-    ]
-    known = known_sessions(sessions, _tools_of(snapshot))
-    learning = learn(known, snapshot, engine.encoder, min_reporters=plan.min_reporters, k=plan.k, progress=progress)
-    published, outcome = "", f"Nothing was published: {learning.reason}."
-    if learning.learned is not None:
+        snapshot, learned = open_snapshot(store), None
+        reason = "" if snapshot.learned else "the snapshot has no learned part"
+    else:
+        engine = open_engine(store, allowed_models=plan.allowed_models)
+        snapshot = engine.snapshot
+        outcomes, damaged = read_outcomes(plan.outcomes or store / OUTCOMES)
+        bounds: Any = {"min_reporters": plan.min_reporters, "k": plan.k}
+        learned, found = learn(outcomes, snapshot, engine.encoder, **bounds, progress=progress)
+        reason, found["damaged_lines"] = found["reason"], damaged
+    published, outcome = "", f"Nothing was published: {reason}."
+    if not reason:
         progress("publish", 0, 0)
-        parts: Any = {"ranking": snapshot.manifest.ranking, "learned": learning.learned}
+        parts: Any = {"ranking": snapshot.manifest.ranking, "learned": learned}
         published = _published(snapshot, store, replaces, plan.signing_key, **parts)
-        outcome = f"Snapshot {published} was published in place of {snapshot.id}."
-    found = {"damaged_lines": damaged, "sessions_of_unknown_tools": len(sessions) - len(known), **learning.to_json()}
+        kind = "without" if plan.forget else "with"
+        outcome = f"Snapshot {published}, {kind} what was learned, was published in place of {snapshot.id}."
     result = Improvement(snapshot_id=snapshot.id, published_id=published, outcome=outcome, found=found)
-    _keep(store, result, "learning")
+    if not plan.forget:
+        _keep(store, result, "learning")
     return result
-
-
-def _forget(plan: LearningPlan, replaces: str) -> Improvement:
-    """Publish the snapshot without its learned part, where it has one."""
-    before, published = open_snapshot(plan.store), ""
-    outcome = "Nothing was published: the snapshot has no learned part."
-    if before.manifest.learned is not None:
-        parts: Any = {"ranking": before.manifest.ranking, "learned": None}
-        published = _published(before, plan.store, replaces, plan.signing_key, **parts)
-        outcome = f"Snapshot {published}, without what was learned, was published in place of {before.id}."
-    return Improvement(snapshot_id=before.id, published_id=published, outcome=outcome, found={})

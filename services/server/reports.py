@@ -12,16 +12,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from egotools.v1 import egotools_pb2 as pb
+from eval.learning import Outcome
 from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, SnapshotError
 from retrieval.engine import Engine
-from services.outcomes import Outcome, OutcomeLog
+from retrieval.query.request import MAX_QUERY_CHARS
+from services.outcomes import OutcomeLog
 from services.server.calls import CallRecord, fields
 from services.server.settings import ServerSettings
 
 _LOG = logging.getLogger("egotools.server")
 _REQUEST_ID = re.compile(r"[0-9a-f]{32}")
-_MAX_USED, _MAX_QUERY_CHARS = 100, 20_000
-_MAX_TERMS, _MAX_TERM_CHARS = 64, 40
+_MAX_USED, _MAX_TERMS, _MAX_TERM_CHARS = 100, 64, 40
 _WINDOW_S, _REPORTERS = 60.0, 10_000
 
 
@@ -56,43 +57,40 @@ class Reports:
 
     def allow(self, call: CallRecord) -> None:
         """Count a report, in windows of a minute; OverloadedError when its reporter has sent too many."""
-        limit, now = self._settings.reports_per_minute, time.monotonic()
+        now, reporter = time.monotonic(), (call.tenant, _name(call))
         if now - self._since > _WINDOW_S or len(self._sent) > _REPORTERS:
             self._sent.clear()
             self._since = now
-        self._sent[call.tenant, _name(call)] += 1
-        if self._sent[call.tenant, _name(call)] > limit:
-            problem = f"a reporter may send {limit:,} outcomes in a minute"
+        self._sent[reporter] += 1
+        if self._sent[reporter] > self._settings.reports_per_minute:
+            problem = f"a reporter may send {self._settings.reports_per_minute:,} outcomes in a minute"
             raise OverloadedError(problem, subject="reports", remedy="Report again later")
 
     def keep(self, message: pb.ReportOutcomeRequest, call: CallRecord, engine: Engine) -> Future[None]:
         """Check a report and append it to the log; the future is done when it is on the disk."""
         if call.tenant not in self._logs:
             problem = "this server keeps no outcomes of this catalogue"
-            remedy = "Let it write to the store, and set EGOTOOLS_OUTCOMES_MIB above 0"
-            if call.tenant not in self._places:  # of a command that serves a store for itself
-                remedy = "Start egotools serve, and name it with --server"
+            remedy = "Report to an egotools serve that may write to its store, with EGOTOOLS_OUTCOMES_MIB above 0"
             raise SnapshotError(problem, subject="outcomes", remedy=remedy)
-        for holds, field, problem in (
-            (_REQUEST_ID.fullmatch(message.request_id), "request_id", "it is none that an answer of this server had"),
-            (len(message.used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed"),
-            (all(message.used), "used", "the id of a tool is empty"),
-            (len(message.query) <= _MAX_QUERY_CHARS, "query", f"at most {_MAX_QUERY_CHARS:,} characters are allowed"),
+        used, query, keeps = tuple(message.used), message.query, self._settings.keep_requests
+        for field, holds, problem in (
+            ("request_id", _REQUEST_ID.fullmatch(message.request_id), "it is none that an answer of this server had"),
+            ("used", len(used) <= _MAX_USED and all(used), f"at most {_MAX_USED} tools are allowed, each with an id"),
+            ("query", len(query) <= MAX_QUERY_CHARS, f"at most {MAX_QUERY_CHARS:,} characters are allowed"),
         ):
             if not holds:
                 raise InvalidArgumentError(problem, subject=field)
-        for tool_id in dict.fromkeys(message.used):
+        for tool_id in dict.fromkeys(used):
             engine.tool(tool_id)
-        keeps = self._settings.keep_requests
         # The words of a request that the tools' documents have too: no name or number that only the request has.
-        known = engine.known_terms(message.query) if keeps == "terms" and message.query else ()
+        known = engine.known_terms(query) if keeps == "terms" and query else ()
         outcome = Outcome(
             key=message.request_id,
-            time=int(time.time()),
-            used=tuple(message.used),
+            time=float(int(time.time())),
+            used=used,
             succeeded=message.succeeded if message.HasField("succeeded") else None,
             terms=tuple(sorted(term for term in known if len(term) <= _MAX_TERM_CHARS)[:_MAX_TERMS]),
-            query=message.query if keeps == "text" else "",
+            query=query if keeps == "text" else "",
         )
         return self._writer.submit(self._logs[call.tenant].append, outcome, _name(call))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.learning import Session
+from eval.learning import Outcome
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.eval.planted import written
@@ -45,21 +45,15 @@ def rows(count: int, *, seed: int = 1, reporters: int = 50, shuffled: bool = Fal
     made = []
     for number in range(count):
         task = int(random.integers(TASKS))
-        tools = gold(int(random.integers(TASKS)) if shuffled else task)
-        made.append(
-            {
-                "query": text(task, random),
-                "tools": list(tools),
-                "time": START + 60 * number,
-                "reporter": f"r{number % reporters}",
-            }
-        )
+        used = gold(int(random.integers(TASKS)) if shuffled else task)
+        row = {"key": f"{number:05}", "used": used, "time": START + 60.0 * number, "query": text(task, random)}
+        made.append({**row, "reporter": f"r{number % reporters}"})
     return made
 
 
-def sessions(count: int, **others: Any) -> list[Session]:
+def sessions(count: int, **others: Any) -> list[Outcome]:
     """The same as sessions."""
-    return [Session(**{**row, "tools": tuple(row["tools"])}) for row in rows(count, **others)]
+    return [Outcome(**row) for row in rows(count, **others)]
 
 
 def build_store(folder: Path) -> Path:

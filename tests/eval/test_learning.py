@@ -1,31 +1,19 @@
 """What is learned of sessions: what support is asked for, and that a lying reporter moves little."""
 
-import copy
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from eval.learning import (
-    Session,
-    bounded_sessions,
-    encode_sessions,
-    known_sessions,
-    learn,
-    make_past_requests,
-)
+from eval.learning import Outcome, bounded_sessions, known_sessions, learn, past_requests
 from inference import HashingEncoder
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.bm25 import terms
 from retrieval.learned import PastRequests
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from tests.eval.planted_sessions import START, TASKS, build_store, gold, rows, sessions, text, tool_id
-
-DAY = 86_400
-KNOWN = frozenset(map(tool_id, range(60)))
+from tests.eval.planted_sessions import START, TASKS, build_store, rows, sessions, text, tool_id
 
 
 @pytest.fixture(scope="module")
@@ -33,120 +21,72 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     return open_snapshot(build_store(tmp_path_factory.mktemp("learning")))
 
 
-def session(number: int, *, reporter: str = "", days: float = 0.0, tools: tuple[str, ...] = ("a", "b")) -> Session:
-    return Session(tools=tools, time=START + days * DAY, reporter=reporter, query=f"find it {number}")
-
-
-def made(snapshot: Snapshot, past: Sequence[Session], *, min_reporters: int = 2) -> PastRequests:
-    kept = bounded_sessions(known_sessions(past, KNOWN), min_reporters)
-    vectors_PD = encode_sessions(kept, snapshot, HashingEncoder())
-    return make_past_requests(kept, vectors_PD, snapshot, min_reporters=min_reporters)
-
-
-def retriever(snapshot: Snapshot, learned: PastRequests | None) -> GraphRetriever:
-    view = copy.copy(snapshot)
-    view.learned = learned
-    return GraphRetriever(view, HashingEncoder())
+def made(snapshot: Snapshot, past: Sequence[Outcome]) -> PastRequests:
+    kept = bounded_sessions(known_sessions(past, snapshot), 2)
+    return past_requests(kept, snapshot, HashingEncoder(), min_reporters=2)
 
 
 def answers(snapshot: Snapshot, learned: PastRequests | None, asked: Sequence[str]) -> list[tuple[str, ...]]:
-    chosen = retriever(snapshot, learned)
+    view = snapshot.without(())
+    view.learned = learned
+    chosen = GraphRetriever(view, HashingEncoder())
     return [tuple(tool.id for tool in chosen.retrieve(Request(query=one, k=5)).tools) for one in asked]
 
 
-# -- influence -----------------------------------------------------------------------------------------------------------
+def lies(asked: str, *, reporter: str, count: int = 50) -> list[Outcome]:
+    used = (tool_id(59),)
+    return [
+        Outcome(key=f"{reporter}{at}", time=START, used=used, reporter=reporter, query=asked) for at in range(count)
+    ]
 
 
-def test_a_reporter_counts_as_often_as_others_do_and_with_its_newest() -> None:
-    honest = [session(number, reporter=f"h{number % 10}") for number in range(300)]
-    spam = [session(1_000 + number, reporter="spammer", days=1 + number * 1e-4) for number in range(10_000)]
-    kept = bounded_sessions([*honest, *spam], 2)
-    of_spammer = [each for each in kept if each.reporter == "spammer"]
-    assert len(of_spammer) == 30
-    assert of_spammer[-1].query == "find it 10999"
-    assert len(kept) == 330
-    assert len(bounded_sessions([*honest, *spam], 1)) == 10_300, "every reporter is trusted"
-
-
-# -- support -------------------------------------------------------------------------------------------------------------
-
-
-def test_one_reporter_alone_brings_no_tool_into_an_answer(snapshot: Snapshot) -> None:
+def test_one_reporter_alone_brings_no_tool_into_an_answer_and_two_do(snapshot: Snapshot) -> None:
     asked = rows(1)[0]["query"]
-    target = tool_id(59)
-    lies = [Session(tools=(target,), time=START, reporter="liar", query=asked) for number in range(50)]
-    alone, with_another = (made(snapshot, past) for past in (lies, [*lies, replace(lies[0], reporter="another")]))
-    assert answers(snapshot, alone, [asked]) == answers(snapshot, None, [asked])
-    assert answers(snapshot, with_another, [asked])[0][0] == target
+    alone = lies(asked, reporter="liar")
+    confirmed = [*alone, *lies(asked, reporter="another", count=1)]
+    assert answers(snapshot, made(snapshot, alone), [asked]) == answers(snapshot, None, [asked])
+    assert answers(snapshot, made(snapshot, confirmed), [asked])[0][0] == tool_id(59)
 
 
-def test_a_spammer_with_10_000_reports_moves_at_most_one_place_of_a_hundred(
-    snapshot: Snapshot, subtests: pytest.Subtests
-) -> None:
+@pytest.mark.parametrize("kind", ["one tool", "random tools", "one request"])
+def test_a_spammer_with_10_000_reports_moves_at_most_one_place_of_a_hundred(snapshot: Snapshot, kind: str) -> None:
     random = np.random.default_rng(7)
     honest = sessions(1_000)
     asked = [text(number % TASKS, random) for number in range(60)]
-    before = answers(snapshot, made(snapshot, honest), asked)
+    spam = [
+        replace(
+            each,
+            time=START + 6.0 * number,
+            used=(tool_id(int(random.integers(60))),) if kind == "random tools" else each.used,
+            query=asked[0] if kind == "one request" else text(number % TASKS, random),
+        )
+        for number, each in enumerate(lies("", reporter="spammer", count=10_000))
+    ]
+    before, after = (answers(snapshot, made(snapshot, past), asked) for past in (honest, [*honest, *spam]))
     assert before != answers(snapshot, None, asked)
-    for kind in ("one tool", "random tools", "the same requests"):
-        spam = [
-            Session(
-                tools=(tool_id(int(random.integers(60))),) if kind == "random tools" else (tool_id(59),),
-                time=START + 6 * number,
-                reporter="spammer",
-                query=asked[number % 60] if kind == "the same requests" else text(number % TASKS, random),
-            )
-            for number in range(10_000)
-        ]
-        after = answers(snapshot, made(snapshot, [*honest, *spam]), asked)
-        with subtests.test(kind):
-            moved = sum(len(set(new) - set(old)) for new, old in zip(after, before, strict=True))
-            assert moved <= 0.01 * 5 * len(asked)
+    assert sum(len(set(new) - set(old)) for new, old in zip(after, before, strict=True)) <= 0.01 * 5 * len(asked)
+    assert len(bounded_sessions(known_sessions([*honest, *spam], snapshot), 2)) == 1_020
+    assert len(bounded_sessions(known_sessions([*honest, *spam], snapshot), 1)) == 11_000, "every reporter is trusted"
 
 
-# -- the decision --------------------------------------------------------------------------------------------------------
-
-
-def test_what_helps_is_learned_and_the_same_again(snapshot: Snapshot) -> None:
-    past = known_sessions(sessions(400), KNOWN)
-    once, again = (learn(past, snapshot, HashingEncoder(), k=5) for _ in range(2))
-    assert once.learned is not None
-    assert once.after > once.before + 0.3
-    assert once.p_value < 0.01
-    assert (once.after, once.gained, once.lost) == (again.after, again.gained, again.lost)
-    random = np.random.default_rng(99)
-    asked = [(task, text(task, random)) for task in range(TASKS)]
-    found = answers(snapshot, once.learned, [one for _, one in asked])
-    complete = [set(gold(task)) <= set(tools) for (task, _), tools in zip(asked, found, strict=True)]
-    assert np.mean(complete) > 0.8
-
-
-def test_too_few_sessions_decide_nothing(snapshot: Snapshot) -> None:
-    learning = learn(sessions(90), snapshot, HashingEncoder(), k=5)
-    assert learning.learned is None
-    assert "20 are needed" in learning.reason
-
-
-# -- files ---------------------------------------------------------------------------------------------------------------
+def test_what_helps_is_learned_the_same_again_and_too_few_sessions_decide_nothing(snapshot: Snapshot) -> None:
+    (learned, once), (_, again) = (learn(sessions(400), snapshot, HashingEncoder(), k=5) for _ in range(2))
+    assert learned is not None and once == again
+    assert once["held_out"]["after"] > once["held_out"]["before"] + 0.3 and once["held_out"]["p_value"] < 0.01
+    learned, few = learn(sessions(90), snapshot, HashingEncoder(), k=5)
+    assert learned is None and "20 are needed" in few["reason"]
 
 
 def test_tools_that_are_hidden_or_gone_have_no_votes(snapshot: Snapshot) -> None:
-    past = [session(number, reporter=f"r{number}", tools=(tool_id(0), tool_id(1))) for number in range(12)]
-    learned = made(snapshot, past)
-    used = sorted({int(tool) for tool in learned.tools})
-    kept, hidden = used[0], used[1]
-    visible = np.ones(snapshot.tool_count, dtype=bool)
-    visible[hidden] = False
-    seen = learned.renumbered(np.where(visible, np.arange(snapshot.tool_count), -1))
-    terms_of_past = Counter(terms(past[0].query))
-    votes = learned.votes(None, terms_of_past)
+    used = (tool_id(0), tool_id(1))
+    learned = made(snapshot, [replace(each, used=used, query="find it") for each in sessions(12)])
+    asked = dict.fromkeys(terms("find it"), 1.0)
+    kept, hidden = map(snapshot.tool_number, used)
+    visible = np.arange(snapshot.tool_count)
+    visible[hidden] = -1
+    votes = learned.votes(None, asked)
     assert set(votes) == {kept, hidden}
-    assert seen.votes(None, terms_of_past) == {kept: votes[kept]}
-    assert hidden not in set(seen.tools)
-
+    assert learned.renumbered(visible).votes(None, asked) == {kept: votes[kept]}
     moved = np.arange(snapshot.tool_count)[::-1].copy()  # what a catalogue with other tools numbers otherwise
-    renumbered = learned.renumbered(moved).votes(None, terms_of_past)
-    assert renumbered == {int(moved[tool]): vote for tool, vote in votes.items()}
-
-    nothing = learned.renumbered(np.full(snapshot.tool_count, -1))
-    assert not nothing.votes(None, terms_of_past)
+    assert learned.renumbered(moved).votes(None, asked) == {int(moved[tool]): vote for tool, vote in votes.items()}
+    assert not learned.renumbered(np.full(snapshot.tool_count, -1)).votes(None, asked)

@@ -1,6 +1,7 @@
 """The log of outcomes: durable before it is acknowledged, each request once, cut where it is torn, bounded."""
 
 import errno
+import json
 import os
 import signal
 import stat
@@ -12,28 +13,24 @@ from pathlib import Path
 
 import pytest
 
+from eval.learning import Outcome
 from ontology.errors import StorageError
-from services.outcomes import OUTCOMES, Outcome, OutcomeLog, read_outcomes
+from services.outcomes import OUTCOMES, OutcomeLog, read_outcomes
 from tests.conftest import ROOT
 from tests.harness.waiting import wait_until
 
 MIB = 1024 * 1024
 
 
-def outcome(number: int, *, used: tuple[str, ...] = ("a", "b")) -> Outcome:
-    return Outcome(
-        key=f"{number:024x}",
-        time=1_700_000_000 + number,
-        used=used,
-        succeeded=True,
-        terms=("order", "顧客"),
-    )
+def outcome(number: int) -> Outcome:
+    used = ("a", "b")
+    return Outcome(key=f"{number:024x}", time=1.7e9 + number, used=used, succeeded=True, terms=("order", "顧客"))
 
 
 def appended(file: Path, *numbers: int, max_bytes: int = MIB) -> None:
-    log = OutcomeLog(file, max_bytes=max_bytes)
+    replicas = [OutcomeLog(file, max_bytes=max_bytes) for _ in range(2)]
     for number in numbers:
-        log.append(outcome(number), "caller:ci")
+        replicas[number % 2].append(outcome(number), "caller:ci")
 
 
 def kept(file: Path) -> list[Outcome]:
@@ -48,16 +45,19 @@ def test_a_torn_line_is_left_out(tmp_path: Path, cut: int) -> None:
     with open(file, "r+b") as opened:
         opened.truncate(file.stat().st_size - cut)
     appended(file, 3)
-    assert kept(file)[-1] == outcome(3)
-    assert outcome(1) in kept(file)
+    assert kept(file)[-1] == outcome(3) and outcome(1) in kept(file)
 
 
-def test_a_damaged_line_is_counted_and_a_repeated_report_counts_once(tmp_path: Path) -> None:
+def test_damaged_and_hostile_lines_are_counted_and_a_repeated_report_counts_once(tmp_path: Path) -> None:
     file = tmp_path / OUTCOMES
     appended(file, 1, 2, 2)
     salt, first, *seconds = file.read_bytes().splitlines()
-    file.write_bytes(b"\n".join([salt, first[:40], b"[]", *seconds]) + b"\n")
-    assert kept(file) == [outcome(2)] and read_outcomes(file)[1] == 2
+    row = json.loads(seconds[0])
+    wrong = {"key": 1, "time": "soon", "used": [[1]], "reporter": None, "terms": 5, "query": "\ud800"}
+    hostile = [json.dumps({**row, name: value}).encode() for name, value in wrong.items()]
+    bad = [first[:40], b"[]", b"[" * 100_000, b'{"time": NaN}', b"\xff\x00", *hostile]
+    file.write_bytes(b"\n".join([salt, *bad, *seconds]) + b"\n")
+    assert kept(file) == [outcome(2)] and read_outcomes(file)[1] == len(bad)
 
 
 def test_a_full_disk_is_a_typed_error_and_the_report_can_be_repeated(
@@ -66,26 +66,24 @@ def test_a_full_disk_is_a_typed_error_and_the_report_can_be_repeated(
     def fsync(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    file = tmp_path / OUTCOMES
-    log = OutcomeLog(file, max_bytes=MIB)
-    with monkeypatch.context() as patched:
+    log = OutcomeLog(tmp_path / OUTCOMES, max_bytes=MIB)
+    with monkeypatch.context() as patched, pytest.raises(StorageError, match="No space left"):
         patched.setattr(os, "fsync", fsync)
-        with pytest.raises(StorageError, match="No space left"):
-            log.append(outcome(1), "caller:ci")
-    assert kept(file) == []
+        log.append(outcome(1), "caller:ci")
+    assert kept(log.path) == []
     log.append(outcome(1), "caller:ci")
-    assert kept(file) == [outcome(1)]
+    assert kept(log.path) == [outcome(1)]
 
 
 def test_the_log_is_bounded_the_newest_stay_and_a_reporter_keeps_its_pseudonym(tmp_path: Path) -> None:
     file = tmp_path / OUTCOMES
     appended(file, *range(600), max_bytes=64 * 1024)
-    assert sum(each.stat().st_size for each in tmp_path.iterdir()) <= 65 * 1024
-    assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in tmp_path.iterdir())
-    found, damaged = read_outcomes(file)
-    assert 0 < len(found) < 600 and damaged == 0
-    assert kept(file)[-1] == outcome(599)
-    assert len({each.reporter for each in found}) == 1
+    assert [each.name for each in tmp_path.iterdir()] == [OUTCOMES]
+    assert file.stat().st_size <= 64 * 1024 and stat.S_IMODE(file.stat().st_mode) == 0o600
+    (found, damaged), least = read_outcomes(file), 32 * 1024 // 200
+    assert kept(file) == [outcome(number) for number in range(600 - len(found), 600)]
+    assert least < len(found) < 600 and damaged == 0
+    assert len({each.reporter for each in found}) == 1 and "ci" not in found[0].reporter
 
 
 WRITER = """

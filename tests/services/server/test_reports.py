@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from egotools import AsyncClient, InvalidRequestError, OverloadedError, PreconditionError
-from services.outcomes import OUTCOMES, Outcome, read_outcomes
+from eval.learning import Outcome
+from services.outcomes import OUTCOMES, read_outcomes
 from tests.harness.engines import serving, small_settings
 
 QUERY = "find the customer Zebulon and list orders"
@@ -17,33 +18,24 @@ def kept(folder: Path) -> list[Outcome]:
     return read_outcomes(folder / OUTCOMES)[0]
 
 
-async def test_a_report_is_on_the_disk_when_it_is_acknowledged_with_words_that_the_documents_have(
-    tmp_path: Path,
-) -> None:
-    async with serving(outcomes={"": tmp_path / OUTCOMES}) as server, AsyncClient(server.address) as client:
-        answer = await client.retrieve(QUERY)
-        await client.report_outcome(answer.request_id, USED, succeeded=True, query=QUERY)
-        (outcome,) = kept(tmp_path)
-    assert (outcome.used, outcome.succeeded) == (tuple(USED), True)
-    assert outcome.terms == ("customer", "find", "list", "order")
-    written = (tmp_path / OUTCOMES).read_bytes()
-    assert b"Zebulon" not in written
-    assert b"127.0.0.1" not in written, "the reporter is a pseudonym"
-
-
-async def test_a_repeated_report_counts_once_at_any_replica(tmp_path: Path) -> None:
+async def test_a_report_is_on_the_disk_when_it_is_acknowledged_and_counts_once_at_any_replica(tmp_path: Path) -> None:
     async with serving(outcomes={"": tmp_path / OUTCOMES}) as one, serving(outcomes={"": tmp_path / OUTCOMES}) as other:
         async with AsyncClient(one.address) as client, AsyncClient(other.address) as elsewhere:
             answer = await client.retrieve(QUERY)
+            await client.report_outcome(answer.request_id, USED, succeeded=True, query=QUERY)
+            (outcome,) = kept(tmp_path)
             reports = [each.report_outcome(answer.request_id, USED) for each in (client, elsewhere) * 5]
             await asyncio.gather(*reports)
-    assert len(kept(tmp_path)) == 1
+    assert kept(tmp_path) == [outcome]
+    assert (outcome.used, outcome.succeeded) == (tuple(USED), True)
+    assert outcome.terms == ("customer", "find", "list", "order"), "only words that the documents have too"
+    written = (tmp_path / OUTCOMES).read_bytes()
+    assert b"Zebulon" not in written and b"127.0.0.1" not in written, "the reporter is a pseudonym"
 
 
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"request_id": ""}, "request_id"),
         ({"request_id": "x" * 65}, "request_id"),
         ({"used": ["crm/find_customer"] * 101}, "used"),
         ({"used": [""]}, "used"),
@@ -61,11 +53,8 @@ async def test_a_report_that_is_wrong_is_refused_by_name(tmp_path: Path, change:
 
 
 async def test_who_reports_too_often_is_told_to_wait(tmp_path: Path) -> None:
-    settings = small_settings(reports_per_minute=3)
-    async with (
-        serving(settings=settings, outcomes={"": tmp_path / OUTCOMES}) as server,
-        AsyncClient(server.address) as client,
-    ):
+    settings, outcomes = small_settings(reports_per_minute=3), {"": tmp_path / OUTCOMES}
+    async with serving(settings=settings, outcomes=outcomes) as server, AsyncClient(server.address) as client:
         answers = [await client.retrieve(QUERY) for _ in range(4)]
         for answer in answers[:3]:
             await client.report_outcome(answer.request_id, USED)

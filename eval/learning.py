@@ -7,7 +7,6 @@ is published is made of all.
 from __future__ import annotations
 
 import math
-import random
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -24,15 +23,15 @@ from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.bm25 import make_postings, terms
 from retrieval.learned import PastRequests
 from retrieval.query.query import typed_text
-from retrieval.query.request import Request
+from retrieval.query.request import MAX_QUERY_CHARS, Request
 from retrieval.query.typed_values import find_values
 from retrieval.ranking.weights import weights_of
 from retrieval.snapshot.reader import Snapshot
 
 _WEIGHT = 16.0  # of the votes, in standard deviations of the scores. Chosen, not tuned
 _PAST = 0.8
-_ASKED, _LEAST_ASKED = 600, 20
-_SIGNIFICANT, _SEED = 0.05, 0
+_MOST_ASKED, _LEAST_ASKED = 600, 20
+_SIGNIFICANT = 0.05
 _MOST = 20_000  # sessions that a snapshot keeps, the newest: each request is compared with all of them
 _LEAST_CAP = 20  # a reporter may have this many sessions, however few the others have. Chosen, not tuned
 
@@ -50,11 +49,6 @@ class Outcome:
     terms: tuple[str, ...] = ()  # words of the request that the catalogue has too, sorted; empty where none is kept
     query: str = ""  # text of the request; empty unless the operator has it kept
 
-    @property
-    def text(self) -> str:
-        """What is asked when the session is held out: its text, else its words."""
-        return self.query or " ".join(self.terms)
-
 
 def learn(
     outcomes: Iterable[Outcome],
@@ -67,30 +61,28 @@ def learn(
 ) -> tuple[PastRequests | None, dict[str, Any]]:
     """Make past requests of what was reported, and decide by held-out sessions whether answers are better with them.
 
-    :param min_reporters: distinct reporters that must have used a tool before it counts. With 1 every reporter is trusted, none is bounded.
+    :param min_reporters: distinct reporters that must have used a tool before it counts.
     :param k: a session is answered completely when all its tools are among the best ``k``.
     :returns: those of all sessions, None where nothing was learned; and the figures, whose ``reason`` says in one sentence
         without a full stop why, and is empty otherwise.
     :raises ModelError: when the encoder is down.
     """
-    succeeded = [each for each in outcomes if each.succeeded is not False]
-    known = known_sessions(succeeded, snapshot)
-    kept = bounded_sessions(known, min_reporters)
+    kept = sessions_of(outcomes, snapshot)
     progress("encode", 0, len(kept))
     everything = past_requests(kept, snapshot, encoder, min_reporters=min_reporters)
     past = int(_PAST * len(kept))
     # A past request without tools is never near: only the first eight tenths vote on the others.
     seen = replace(everything, pointers=np.minimum(everything.pointers, everything.pointers[past]))
-    asked = [each for each in kept[past:] if any(map(str.isalnum, each.text))]
-    asked = random.Random(_SEED).sample(asked, min(len(asked), _ASKED))
+    texts = [(each, (each.query or " ".join(each.terms))[:MAX_QUERY_CHARS]) for each in kept[past:]]
+    asked = [(each, text) for each, text in texts if any(map(str.isalnum, text))][-_MOST_ASKED:]
 
     def answered(learned: PastRequests | None) -> set[str]:
         """The keys of the held-out sessions all whose tools are in the answers with this learned part."""
         view, found = snapshot.without(()), set[str]()
         view.learned = learned
         retriever = GraphRetriever(view, encoder, weights=weights_of(snapshot))
-        for done, each in enumerate(asked, start=1):
-            answer = retriever.retrieve(Request(query=each.text, k=k))
+        for done, (each, text) in enumerate(asked, start=1):
+            answer = retriever.retrieve(Request(query=text, k=k))
             if answer.fallbacks:
                 raise ModelError(answer.fallbacks[0], subject=encoder.name, remedy="Try again when it is up")
             if {tool.id for tool in answer.tools}.issuperset(each.used):
@@ -99,20 +91,15 @@ def learn(
         return found
 
     before, after = answered(None), answered(seen)
-    gained, lost = len(after - before), len(before - after)
-    shares = [len(each) / max(1, len(asked)) for each in (before, after)]
-    p_value = mcnemar(gained, lost)
-    told = f"on {len(asked)} held-out sessions CompleteRecall@{k} goes from {shares[0]:.1%} to {shares[1]:.1%}"
-    reasons = {
-        f"{len(asked)} sessions with words are held out, and {_LEAST_ASKED} are needed": len(asked) < _LEAST_ASKED,
-        f"{told}: nothing is gained": gained <= lost,
-        f"{told}, which may be chance (p = {p_value:.2f})": p_value >= _SIGNIFICANT,
-    }
-    reason = next((reason for reason, holds in reasons.items() if holds), "")
-    held_out = {"asked": len(asked), "before": round(shares[0], 4), "after": round(shares[1], 4)}
+    gained, lost, count = len(after - before), len(before - after), len(asked)
+    shares = [len(each) / max(1, count) for each in (before, after)]
+    told = f"on {count} held-out sessions CompleteRecall@{k} goes from {shares[0]:.1%} to {shares[1]:.1%}"
+    p_value, reason = verdict(told, gained, lost)
+    if count < _LEAST_ASKED:
+        reason = f"{count} sessions with words are held out, and {_LEAST_ASKED} are needed"
+    held_out = {"asked": count, "before": round(shares[0], 4), "after": round(shares[1], 4)}
     return (None if reason else everything), {
         "sessions": len(kept),
-        "sessions_of_unknown_tools": len(succeeded) - len(known),
         "reporters": everything.reporter_count,
         "k": k,
         "held_out": {**held_out, "gained": gained, "lost": lost, "p_value": p_value},
@@ -120,24 +107,28 @@ def learn(
     }
 
 
-def known_sessions(outcomes: Iterable[Outcome], snapshot: Snapshot) -> list[Outcome]:
-    """The sessions by time, without the tools that the catalogue does not have; one without any tool is left out."""
+def verdict(told: str, gained: int, lost: int) -> tuple[float, str]:
+    """The two-sided p-value of McNemar's exact test, and why what is told is no gain; empty where it is one."""
+    total, fewer = gained + lost, min(gained, lost)
+    tail = sum(math.comb(total, count) for count in range(fewer + 1))
+    p_value = float(min(1.0, 2 * tail / 2**total))
+    why = ": nothing is gained" if gained <= lost else f", which may be chance (p = {p_value:.2f})"
+    return p_value, told + why if gained <= lost or p_value >= _SIGNIFICANT else ""
+
+
+def sessions_of(outcomes: Iterable[Outcome], snapshot: Snapshot) -> list[Outcome]:
+    """The newest sessions that did not fail, by time, with the tools that the catalogue has, at least one. Of a reporter
+    as many as the median of all reporters, at least 20: whoever floods the log neither decides nor drives out the
+    others. A line of a file without a reporter is the operator's word."""
     known = set(map(snapshot.tool_id, range(snapshot.tool_count)))
-    found = (replace(each, used=tuple(dict.fromkeys(filter(known.__contains__, each.used)))) for each in outcomes)
-    return sorted((each for each in found if each.used), key=lambda each: (each.time, each.key))
-
-
-def bounded_sessions(sessions: Sequence[Outcome], min_reporters: int) -> list[Outcome]:
-    """The newest sessions, of a reporter as many as the median of all reporters, at least 20: whoever floods the log
-    neither decides nor drives out the others. A line of a file without a reporter is the operator's word."""
-    counts = Counter(each.reporter for each in sessions if each.reporter)
+    succeeded = [each for each in outcomes if each.succeeded is not False and known.intersection(each.used)]
+    counts = Counter(each.reporter for each in succeeded if each.reporter)
     cap = max(_LEAST_CAP, int(statistics.median(counts.values() or [0])))
-    seen = Counter[str]()
-    newest = []
-    for each in reversed(sessions):
+    seen, newest = Counter[str](), []
+    for each in sorted(succeeded, key=lambda each: (each.time, each.key), reverse=True):
         seen[each.reporter] += 1
-        if not each.reporter or min_reporters == 1 or seen[each.reporter] <= cap:
-            newest.append(each)
+        if not each.reporter or seen[each.reporter] <= cap:
+            newest.append(replace(each, used=tuple(tool for tool in dict.fromkeys(each.used) if tool in known)))
     return newest[:_MOST][::-1]
 
 
@@ -160,10 +151,3 @@ def past_requests(
         min_reporters=min_reporters,
         weight=_WEIGHT,
     )
-
-
-def mcnemar(gained: int, lost: int) -> float:
-    """The two-sided p-value of McNemar's exact test."""
-    total, fewer = gained + lost, min(gained, lost)
-    tail = sum(math.comb(total, count) for count in range(fewer + 1))
-    return float(min(1.0, 2 * tail / 2**total))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.learning import mcnemar
+from eval.learning import verdict
 from eval.queries import LabelledQuery, read_queries
 from ontology.errors import DocumentError, InvalidArgumentError
 from ontology.reporting import Progress, no_progress
@@ -29,7 +29,6 @@ NEVER = np.iinfo(np.int64).max  # the rank at which a request is complete of whi
 _COST = 0.003  # the gain that one squared octave (a factor of two) of distance from a shipped weight must bring
 _OCTAVES = (0, -1, 1, -2, 2)
 _CUTOFFS = (3, 5, 10, 20)
-_SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,13 +144,12 @@ def tune(
     for case, was, now in zip(held_out, old, new, strict=True):
         net[case.gold_set] += now - was
     gained, lost = sum(change > 0 for change in net.values()), sum(change < 0 for change in net.values())
-    p_value = mcnemar(gained, lost)
     told = f"on held-out requests CompleteRecall@{k} goes from {sum(old) / len(old):.1%} to {sum(new) / len(new):.1%}"
-    reasons = {
-        "the weights that the snapshot has are the best that were found": weights == before,
-        f"{told}: nothing is gained": sum(new) <= sum(old) or gained <= lost,
-        f"{told}, which may be chance (p = {p_value:.2f})": p_value >= _SIGNIFICANT,
-    }
+    p_value, reason = verdict(told, gained, lost)
+    if weights == before:
+        reason = "the weights that the snapshot has are the best that were found"
+    elif sum(new) <= sum(old):
+        reason = f"{told}: nothing is gained"
     return Tuning(
         k=k,
         searched=len(searched),
@@ -163,7 +161,7 @@ def tune(
         p_value=round(p_value, 6),
         before=dict(before),
         found=dict(weights),
-        reason=next((reason for reason, holds in reasons.items() if holds), ""),
+        reason=reason,
     )
 
 

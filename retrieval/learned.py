@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -34,15 +33,14 @@ class PastRequests:
     lengths: Floats1d  # the BM25 score of each past request with itself, float32 [past requests]
     pointers: NDArray[np.int64]  # start and end of the tools of each past request, int64 [past requests + 1]
     tools: NDArray[np.int32]  # their tool numbers, int32 [uses]
-    # who reported it, as numbers that are the same for the same reporter, int32 [past requests]
-    reporters: NDArray[np.int32]
+    reporters: NDArray[np.int32]  # who reported it, numbered from 0, int32 [past requests]
     min_reporters: int  # how many reporters among the neighbours must have used a tool, from 1
     weight: float  # of the votes, in standard deviations of the scores, >= 0
 
-    @cached_property
+    @property
     def reporter_count(self) -> int:
         """Number of reporters."""
-        return len(np.unique(self.reporters))
+        return int(self.reporters.max(initial=-1)) + 1
 
     def votes(self, vector_D: Floats1d | None, terms: Mapping[str, float]) -> dict[int, tuple[float, int]]:
         """The votes of the past requests nearest to a request, of its vector (L2-normalised, float32 [D]) and its index
@@ -84,8 +82,8 @@ class PastRequests:
 
     def _nearest(self, similarities: Floats1d) -> NDArray[np.int64]:
         """The past requests that vote, nearest first. A reporter has its share of the places and no more, however much it
-        reported; where one reporter is enough, each is trusted and may have all."""
-        share = NEIGHBOURS if self.min_reporters == 1 else -(-NEIGHBOURS // max(1, self.reporter_count))
+        reported."""
+        share = -(-NEIGHBOURS // max(1, self.reporter_count))
         found = np.flatnonzero(similarities > 0)
         found = found[np.lexsort((-similarities[found], self.reporters[found]))]  # of each reporter, nearest first
         reporters = self.reporters[found]

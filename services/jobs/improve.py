@@ -146,8 +146,8 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Improvement:
         snapshot = engine.snapshot
         outcomes, damaged = read_outcomes(plan.outcomes or store / OUTCOMES)
         bounds: Any = {"min_reporters": plan.min_reporters, "k": plan.k}
-        learned, found = learn(outcomes, snapshot, engine.encoder, **bounds, progress=progress)
-        reason, found["damaged_lines"] = found["reason"], damaged
+        learned, figures = learn(outcomes, snapshot, engine.encoder, **bounds, progress=progress)
+        reason, found = figures["reason"], {"reports": len(outcomes), "damaged_lines": damaged, **figures}
     published, outcome = "", f"Nothing was published: {reason}."
     if not reason:
         progress("publish", 0, 0)

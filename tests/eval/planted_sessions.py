@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -39,35 +38,20 @@ def text(task: int, random: np.random.Generator) -> str:
     return " ".join([*(said[place] for place in chosen), word(int(random.integers(TOOLS)), "f")])
 
 
-def rows(count: int, *, seed: int = 1, reporters: int = 50, shuffled: bool = False) -> list[dict[str, Any]]:
-    """Lines of a usage log; without truth where the tools are shuffled."""
-    random = np.random.default_rng(seed)
-    made = []
-    for number in range(count):
+def sessions(count: int, *, reporters: int = 50) -> list[Outcome]:
+    """What a log has: one session a minute, of the reporters in turn."""
+    random, made = np.random.default_rng(1), list[Outcome]()
+    for at in range(count):
         task = int(random.integers(TASKS))
-        used = gold(int(random.integers(TASKS)) if shuffled else task)
-        row = {"key": f"{number:05}", "used": used, "time": START + 60.0 * number, "query": text(task, random)}
-        made.append({**row, "reporter": f"r{number % reporters}"})
+        who, asked = f"r{at % reporters}", text(task, random)
+        made.append(Outcome(key=f"{at:05}", time=START + 60.0 * at, used=gold(task), reporter=who, query=asked))
     return made
-
-
-def sessions(count: int, **others: Any) -> list[Outcome]:
-    """The same as sessions."""
-    return [Outcome(**row) for row in rows(count, **others)]
 
 
 def build_store(folder: Path) -> Path:
     """A store with the catalogue."""
-    tools = [
-        {
-            "id": tool_id(number),
-            "name": f"tool {number:02}",
-            "description": " ".join(word(number, kind) for kind in "def"),
-            "parameters": [],
-            "metadata": {"team": "red" if number % 2 else "blue"},
-        }
-        for number in range(TOOLS)
-    ]
+    described = {tool_id(number): " ".join(word(number, kind) for kind in "def") for number in range(TOOLS)}
+    tools = [{"id": id_, "name": id_, "description": text, "parameters": []} for id_, text in described.items()]
     written(folder / "tools.jsonl", *tools)
     build_snapshot([str(folder / "tools.jsonl")], folder / "store", encoder=HashingEncoder())
     return folder / "store"

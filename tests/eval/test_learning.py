@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eval.learning import Outcome, bounded_sessions, known_sessions, learn, past_requests
+from eval.learning import Outcome, learn, past_requests, sessions_of
 from inference import HashingEncoder
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.bm25 import terms
 from retrieval.learned import PastRequests
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from tests.eval.planted_sessions import START, TASKS, build_store, rows, sessions, text, tool_id
+from tests.eval.planted_sessions import START, TASKS, build_store, sessions, text, tool_id
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +22,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 
 def made(snapshot: Snapshot, past: Sequence[Outcome]) -> PastRequests:
-    kept = bounded_sessions(known_sessions(past, snapshot), 2)
-    return past_requests(kept, snapshot, HashingEncoder(), min_reporters=2)
+    return past_requests(sessions_of(past, snapshot), snapshot, HashingEncoder(), min_reporters=2)
 
 
 def answers(snapshot: Snapshot, learned: PastRequests | None, asked: Sequence[str]) -> list[tuple[str, ...]]:
@@ -41,7 +40,7 @@ def lies(asked: str, *, reporter: str, count: int = 50) -> list[Outcome]:
 
 
 def test_one_reporter_alone_brings_no_tool_into_an_answer_and_two_do(snapshot: Snapshot) -> None:
-    asked = rows(1)[0]["query"]
+    asked = sessions(1)[0].query
     alone = lies(asked, reporter="liar")
     confirmed = [*alone, *lies(asked, reporter="another", count=1)]
     assert answers(snapshot, made(snapshot, alone), [asked]) == answers(snapshot, None, [asked])
@@ -65,8 +64,7 @@ def test_a_spammer_with_10_000_reports_moves_at_most_one_place_of_a_hundred(snap
     before, after = (answers(snapshot, made(snapshot, past), asked) for past in (honest, [*honest, *spam]))
     assert before != answers(snapshot, None, asked)
     assert sum(len(set(new) - set(old)) for new, old in zip(after, before, strict=True)) <= 0.01 * 5 * len(asked)
-    assert len(bounded_sessions(known_sessions([*honest, *spam], snapshot), 2)) == 1_020
-    assert len(bounded_sessions(known_sessions([*honest, *spam], snapshot), 1)) == 11_000, "every reporter is trusted"
+    assert len(sessions_of([*honest, *spam], snapshot)) == 1_020
 
 
 def test_what_helps_is_learned_the_same_again_and_too_few_sessions_decide_nothing(snapshot: Snapshot) -> None:

@@ -18,6 +18,7 @@ from retrieval.index.bm25 import Bm25Index, Postings, read_postings, write_posti
 from retrieval.index.records import load_mapped
 
 NEIGHBOURS = 40  # how many past requests vote; between 20 and 60 little changes
+_SEARCHED = 8 * NEIGHBOURS
 _PSEUDO_COUNT = 0.5  # votes are divided by their sum and this much: where no past request is near, nothing is learned
 _LEXICAL_SHARE = 0.5  # of the similarity, where a past request has words and a vector
 _ARRAYS = ("vectors_PD", "lengths", "pointers", "tools", "reporters")
@@ -84,11 +85,18 @@ class PastRequests:
         """The past requests that vote, nearest first. A reporter has its share of the places and no more, however much it
         reported."""
         share = -(-NEIGHBOURS // max(1, self.reporter_count))
-        found = np.flatnonzero(similarities > 0)
-        found = found[np.lexsort((-similarities[found], self.reporters[found]))]  # of each reporter, nearest first
-        reporters = self.reporters[found]
-        found = found[np.arange(len(found)) - np.searchsorted(reporters, reporters) < share]
-        return found[np.lexsort((found, -similarities[found]))][:NEIGHBOURS]
+        size, searched = len(similarities), _SEARCHED
+        while True:  # further away while one who reported much has taken more than its share
+            found = np.argpartition(-similarities, searched)[:searched] if searched < size else np.arange(size)
+            found = found[similarities[found] > 0]
+            found = found[
+                np.lexsort((found, -similarities[found], self.reporters[found]))
+            ]  # of each reporter, nearest first
+            reporters = self.reporters[found]
+            near = found[np.arange(len(found)) - np.searchsorted(reporters, reporters) < share]
+            if len(near) >= NEIGHBOURS or searched >= size:
+                return near[np.lexsort((near, -similarities[near]))][:NEIGHBOURS]
+            searched *= 8
 
 
 def write_past_requests(folder: Path, learned: PastRequests) -> None:

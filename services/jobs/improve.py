@@ -59,7 +59,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress) -> Improvement:
     snapshot, before = engine.snapshot, weights_of(engine.snapshot)
     if not plan.allow_missing:
         queries = QuerySet(name=str(plan.labels), queries=(*searched, *held_out), sha256="")
-        require_gold(queries, missing_gold(queries, _tools_of(snapshot)))
+        require_gold(queries, missing_gold(queries, set(map(snapshot.tool_id, range(snapshot.tool_count)))))
     retriever = GraphRetriever(snapshot, engine.encoder, name=DEFAULT_PRESET)
     cases = collect(retriever, snapshot, [*searched, *held_out], progress)
     tuning = tune(cases[: len(searched)], cases[len(searched) :], before=before, k=plan.k, progress=progress)
@@ -86,7 +86,7 @@ def roll_back_weights(plan: TuningPlan) -> Improvement:
 
 def _reweighted(snapshot: Snapshot, section: RankingSection | None, plan: TuningPlan, replaces: str) -> Improvement:
     store = _target_store(plan)
-    published = _published(snapshot, store, replaces, plan.signing_key, ranking=section, learned=snapshot.learned)
+    published = _published(snapshot, store, replaces, plan.signing_key, ranking=section)
     kind = "the shipped" if section is None else "tuned"
     outcome = f"Snapshot {published}, with {kind} weights, was published in place of {snapshot.id}, and serves now."
     return _improvement(snapshot.id, published, outcome, weights_of(open_snapshot(store)))
@@ -110,13 +110,10 @@ def _target_store(plan: TuningPlan) -> Path:
     return plan.out or plan.snapshot
 
 
-def _tools_of(snapshot: Snapshot) -> frozenset[str]:
-    return frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))
-
-
 def _published(snapshot: Snapshot, store: Path, replaces: str, signing_key: Path | None, **parts: Any) -> str:
-    """Publish the snapshot with another ranking or learned part (``parts``), give the new version the build report of the snapshot,
+    """Publish the snapshot with another ranking or another learned part (``parts``), give the new version the build report of the snapshot,
     which has the same content, and remove old versions; return its id."""
+    parts = {"ranking": snapshot.manifest.ranking, "learned": snapshot.learned, **parts}
     published = publish_version(snapshot, store, replaces=replaces, signing_key=signing_key, **parts)
     if not (store / "reports" / f"{published}.json").exists():
         try:
@@ -151,8 +148,7 @@ def learn_from_use(plan: LearningPlan, progress: Progress) -> Improvement:
     published, outcome = "", f"Nothing was published: {reason}."
     if not reason:
         progress("publish", 0, 0)
-        parts: Any = {"ranking": snapshot.manifest.ranking, "learned": learned}
-        published = _published(snapshot, store, replaces, plan.signing_key, **parts)
+        published = _published(snapshot, store, replaces, plan.signing_key, learned=learned)
         kind = "without" if plan.forget else "with"
         outcome = f"Snapshot {published}, {kind} what was learned, was published in place of {snapshot.id}."
     result = Improvement(snapshot_id=snapshot.id, published_id=published, outcome=outcome, found=found)

@@ -23,7 +23,7 @@ from services.server.settings import ServerSettings
 _LOG = logging.getLogger("egotools.server")
 _REQUEST_ID = re.compile(r"[0-9a-f]{32}")
 _MAX_USED, _MAX_TERMS, _MAX_TERM_CHARS = 100, 64, 40
-_WINDOW_S, _REPORTERS = 60.0, 10_000
+_REPORTERS = 10_000  # that are counted
 
 
 class Reports:
@@ -33,7 +33,7 @@ class Reports:
         self._settings, self._places = settings, dict(places)  # by tenant, the file of its log
         self._logs: dict[str, OutcomeLog] = {}
         self._sent: Counter[tuple[str, str]] = Counter()
-        self._since = time.monotonic()
+        self._minute = 0
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="egotools-outcomes")
 
     def open(self, tenant: str) -> None:
@@ -56,11 +56,10 @@ class Reports:
         return secrets.token_hex(16) if tenant in self._logs else ""
 
     def allow(self, call: CallRecord) -> None:
-        """Count a report, in windows of a minute; OverloadedError when its reporter has sent too many."""
-        now, reporter = time.monotonic(), (call.tenant, _name(call))
-        if now - self._since > _WINDOW_S or len(self._sent) > _REPORTERS:
-            self._sent.clear()
-            self._since = now
+        """Count a report, minute by minute; OverloadedError when its reporter has sent too many."""
+        minute, reporter = int(time.monotonic() / 60.0), (call.tenant, _name(call))
+        if minute != self._minute or len(self._sent) > _REPORTERS:
+            self._sent, self._minute = Counter(), minute
         self._sent[reporter] += 1
         if self._sent[reporter] > self._settings.reports_per_minute:
             problem = f"a reporter may send {self._settings.reports_per_minute:,} outcomes in a minute"

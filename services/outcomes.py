@@ -64,7 +64,7 @@ class OutcomeLog:
                     lock_within(file := opened.fileno(), _LOCK_S, self.path, remedy=_REMEDY)
                     if not is_named(file, self.path):  # another has begun a new one meanwhile
                         continue
-                    if not (size := os.fstat(file).st_size):
+                    if (size := os.fstat(file).st_size) < _SALT_BYTES:
                         size = append(file, b'{"salt":"%b"}\n' % secrets.token_hex(16).encode(), 0)
                         flush_to_disk(self.path.parent)
                     yield file, size

@@ -33,10 +33,8 @@ def answers(snapshot: Snapshot, learned: PastRequests | None, asked: Sequence[st
 
 
 def lies(asked: str, *, reporter: str, count: int = 50) -> list[Outcome]:
-    used = (tool_id(59),)
-    return [
-        Outcome(key=f"{reporter}{at}", time=START, used=used, reporter=reporter, query=asked) for at in range(count)
-    ]
+    lie = Outcome(key="", time=START, used=(tool_id(59),), reporter=reporter, query=asked)
+    return [replace(lie, key=f"{reporter}{at}") for at in range(count)]
 
 
 def test_one_reporter_alone_brings_no_tool_into_an_answer_and_two_do(snapshot: Snapshot) -> None:

@@ -65,10 +65,8 @@ async def test_who_reports_too_often_is_told_to_wait(tmp_path: Path) -> None:
 
 async def test_without_a_place_for_outcomes_requests_have_no_id_and_reports_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    blocked = {"": tmp_path / "file" / "outcomes"}
-    async with serving(outcomes=blocked) as server, AsyncClient(server.address) as client:
+    async with serving(outcomes={"": tmp_path / "file" / OUTCOMES}) as server, AsyncClient(server.address) as client:
         answer = await client.retrieve(QUERY)
-        assert answer.tools
-        assert answer.request_id == ""
+        assert answer.tools and answer.request_id == ""
         with pytest.raises(PreconditionError, match="keeps no outcomes"):
             await client.report_outcome("A" * 59, USED)

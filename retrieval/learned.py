@@ -48,15 +48,12 @@ class PastRequests:
         terms, with how much each counts: for each tool that enough of their reporters used its share, in (0, 1), and
         how many of them used it. Ascending by tool."""
         similarities = self._similarities(vector_D, terms)
-        users: dict[int, list[int]] = {}
+        users = dict[int, list[int]]()
         for row in self._nearest(similarities).tolist():
             for tool in self.tools[self.pointers[row] : self.pointers[row + 1]].tolist():
                 users.setdefault(tool, []).append(row)
-        counted = {
-            tool: rows
-            for tool, rows in sorted(users.items())
-            if len(set(self.reporters[rows].tolist())) >= self.min_reporters
-        }
+        reporters = {tool: len(set(self.reporters[rows].tolist())) for tool, rows in users.items()}
+        counted = {tool: users[tool] for tool in sorted(users) if reporters[tool] >= self.min_reporters}
         # A past request of whose tools none counts does not weaken the votes of the others.
         voting = sorted({row for rows in counted.values() for row in rows})
         total = float((similarities[voting] ** 2).sum()) + _PSEUDO_COUNT
@@ -91,7 +88,7 @@ class PastRequests:
             found = found[similarities[found] > 0]
             found = found[
                 np.lexsort((found, -similarities[found], self.reporters[found]))
-            ]  # of each reporter, nearest first
+            ]  # nearest first, by reporter
             reporters = self.reporters[found]
             near = found[np.arange(len(found)) - np.searchsorted(reporters, reporters) < share]
             if len(near) >= NEIGHBOURS or searched >= size:

@@ -33,7 +33,6 @@ class GraphBuild:
     """A tool graph and the report of its build."""
 
     graph: ToolGraph
-    abbreviations: Mapping[str, str]  # map to expansion in the whole catalogue
     # the tools, each with its context parameters and the origins of its overlay rules in the metadata
     tools: Sequence[Tool] = ()
     # map from tool id to the names of its context parameters
@@ -87,7 +86,7 @@ def build_tool_graph(
     with timed(seconds, "extract"):
         triples = TripleTable.joined(tables())
     with timed(seconds, "canonicalize"):
-        canonical = canonicalize(triples, tools, ontology)
+        canonical = canonicalize(triples, ontology)
         progress("canonicalize", len(canonical.triples), len(triples))
         del triples
     with timed(seconds, "link"):
@@ -97,7 +96,7 @@ def build_tool_graph(
             canonical.triples,
             canonical.surface_forms,
             derived=links.edges,
-            aliases=system_aliases(tools, canonical.triples, aliases, abbreviations=canonical.abbreviations),
+            aliases=system_aliases(tools, canonical.triples, aliases, abbreviations=ontology.abbreviations),
             origins=declared.dependencies,
         )
         progress("link", len(links.edges), len(links.edges))
@@ -116,7 +115,6 @@ def build_tool_graph(
         tools=published,
         context_parameters=links.context,
         value_shapes=value_shapes,
-        abbreviations=canonical.abbreviations,
         kept=canonical.triples.by_predicate(),
         rejected=(*rejected, *canonical.rejected),
         failed=failed,

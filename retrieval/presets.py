@@ -22,10 +22,6 @@ DEFAULT_PRESET = "default"
 FAST_PRESET = "fast"
 # The presets to compare with: they are never changed.
 BASELINES = ("paper", "semantic", "hybrid", "bm25", "rrf", "fusion")
-# What went → what takes its place.
-_REMOVED = {"fusion-clauses": "fusion"} | {
-    f"bm25-{tokens}{title}": "bm25" for tokens in ("whitespace", "regex", "spacy") for title in ("", "-title")
-}
 
 
 def make_presets(
@@ -106,7 +102,6 @@ def preset_named(presets: dict[str, Retriever], name: str) -> Retriever:
         remedy = "Start it with `egotools serve --baselines`; `egotools search` and `egotools eval` have all presets"
         raise InvalidArgumentError(problem, subject="preset", remedy=remedy)
     if found is None:
-        instead = f"{_REMOVED[name]!r} takes its place. " if name in _REMOVED else ""
-        remedy = f"{instead}Known: {', '.join(sorted(presets))}"
+        remedy = f"Known: {', '.join(sorted(presets))}"
         raise InvalidArgumentError(f"there is no preset {name!r}", subject="preset", remedy=remedy)
     return found

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ingest.extract.extractor import RejectedTriple
 from ingest.graph import HEAD, PREDICATE, TAIL, TripleTable, node_key
-from ingest.word_lists import word_list
-from ontology.names import canonical_name, verb_lemma, words
+from ontology.names import canonical_name, verb_lemma
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_graph import Aliases, Triple
@@ -30,13 +29,11 @@ class Canonicalization:
     :param triples: canonical triples in the order of the raw ones; triples with equal keys are not merged.
     :param surface_forms: map from node key (``type:name``) to ``(form, count)``, most frequent first; sorted by key.
     :param rejected: triples that merging made a ``self-loop``.
-    :param abbreviations: map to expansion in the whole catalogue; requests must be parsed with the same map.
     """
 
     triples: TripleTable
     surface_forms: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     rejected: tuple[RejectedTriple, ...] = ()
-    abbreviations: Mapping[str, str] = field(default_factory=dict)
 
 
 _Node: TypeAlias = tuple[str, str]
@@ -44,19 +41,14 @@ _Node: TypeAlias = tuple[str, str]
 _SPELLED_TYPES = ("business_object", "capability")
 
 
-def canonicalize(triples: Iterable[Triple], tools: Sequence[Tool], ontology: Ontology) -> Canonicalization:
-    """Make names and types canonical.
-
-    :param triples: valid triples of the catalogue, from any extractor.
-    :param tools: the tools of the catalogue; their documents may declare abbreviations.
-    """
+def canonicalize(triples: Iterable[Triple], ontology: Ontology) -> Canonicalization:
+    """Make names and types of valid triples of the catalogue canonical, from any extractor."""
     raw = TripleTable.of(triples)
-    expansions = _read_abbreviations(tools, ontology)
     columns, texts = raw.columns.copy(), raw.texts
     ends_2N = columns[[HEAD, TAIL]]
     counts = np.bincount(ends_2N.ravel(), minlength=len(raw.ends)).tolist()
     read = [(*end, count) for end, count in zip(raw.ends, counts, strict=True) if count]
-    named = {(kind, text): (kind, _named(kind, text, expansions)) for kind, text, _ in read}
+    named = {(kind, text): (kind, _named(kind, text, ontology.abbreviations)) for kind, text, _ in read}
 
     numbers: dict[_Node, int] = {}
     node_of = {end: numbers.setdefault(node, len(numbers)) for end, node in named.items()}
@@ -99,7 +91,6 @@ def canonicalize(triples: Iterable[Triple], tools: Sequence[Tool], ontology: Ont
             for node in sorted(forms)
         },
         rejected=tuple(rejected.values()),
-        abbreviations=expansions,
     )
 
 
@@ -142,71 +133,6 @@ def _named(kind: str, text: str, expansions: Mapping[str, str]) -> str:
     name = canonical_name(text, expansions)
     verb, _, rest = name.partition(" ")
     return f"{verb_lemma(verb)} {rest}" if kind == "capability" and rest else name
-
-
-# Abbreviations that documents declare: "Purchase Order (PO)", "bill of materials (BOMs)"; and in reverse order "PO (purchase order)".
-
-_SHORT = r"([A-Z][A-Z0-9&]{1,5})s?"
-_WORD = r"[^\W\d_][\w'’/-]*+"
-_IN_BRACKETS = re.compile(rf"\(\s*{_SHORT}\s*\)")
-_BEFORE = re.compile(rf"(?:{_WORD}[ \t]++){{1,8}}+\Z")
-_BEFORE_CHARS = 200  # in which its words are looked for: chosen, not tuned
-_SHORT_LONG = re.compile(rf"\b{_SHORT}[ \t]*\(\s*({_WORD}(?:[ \t]++{_WORD}){{0,7}}+)[ \t]*\)")
-_LOWER_WORD = re.compile(r"(?<![\w.`'\"_<{])[a-z][a-z0-9]{1,5}(?![\w`'\"=:>}])")
-_SMALL = word_list("canonical", "abbreviation_small_words")
-_MAX_CHARS = 20_000
-
-
-def _read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> dict[str, str]:
-    """Return the expansions of lower-case abbreviations. One that a document declares is used when nobody means something
-    else by it: another document, the ontology, or descriptions, as an ordinary word."""
-    meanings: dict[str, set[str]] = defaultdict(set)
-    texts: set[str] = set()  # each once: the tools of a document repeat the descriptions of their fields
-    for tool in tools:
-        described = (parameter.description for parameter in (*tool.parameters, *tool.returns))
-        texts.update(text[:_MAX_CHARS] for text in (tool.description, *described))
-    for text in texts:
-        for short, meaning in _declared(text):
-            meanings[short].add(meaning)
-    known = dict(ontology.abbreviations)
-    wanted = meanings.keys() - known.keys()
-    # A word is ordinary that stands in lower case in some description.
-    ordinary = {word for text in texts for word in _LOWER_WORD.findall(text) if word in wanted} if wanted else set()
-    for short in sorted(wanted - ordinary):
-        if len(meanings[short]) == 1:
-            (known[short],) = meanings[short]
-    return known
-
-
-def _declared(text: str) -> Iterator[tuple[str, str]]:
-    if "(" in text:
-        for match in _IN_BRACKETS.finditer(text):
-            before = _BEFORE.search(text[max(0, match.start() - _BEFORE_CHARS) : match.start()])
-            if before and (meaning := _meaning(match[1], before[0], at_end=True)):
-                yield match[1].lower(), meaning
-        for match in _SHORT_LONG.finditer(text):
-            if meaning := _meaning(match[1], match[2], at_end=False):
-                yield match[1].lower(), meaning
-
-
-def _meaning(short: str, text: str, *, at_end: bool) -> str:
-    """Return the canonical name of the words whose initials are ``short`` (initials of small words are optional), or empty."""
-    initials = [letter for letter in short.lower() if letter.isalnum()]
-    tokens = words(text)
-    if len(initials) < 2 or not tokens or tokens[-1] in _SMALL:
-        return ""
-    for start in range(len(tokens) - 1, -1, -1) if at_end else (0,):
-        if tokens[start] not in _SMALL and _has_initials(tokens[start:], initials):
-            return canonical_name(" ".join(tokens[start:]))
-    return ""
-
-
-def _has_initials(tokens: Sequence[str], initials: Sequence[str]) -> bool:
-    read = {0}  # how many initials the tokens so far may have said
-    for token in tokens:
-        said = {count + 1 for count in read if count < len(initials) and initials[count] == token[0]}
-        read = said | read if token in _SMALL else said
-    return len(initials) in read
 
 
 # Types.

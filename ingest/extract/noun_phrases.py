@@ -1,8 +1,8 @@
 """What a sentence names and what a tool does: noun phrases, and verbs with objects, read by the parts of speech that each word may have.
 
 No parser is needed: an operation's verb stands at few places, and its object is the next noun phrase. The rules and their words were
-chosen on ten open catalogues and eight of the real documents, beside the trees of spaCy that were read before: of 26,280 names 88 % are
-found, and 84 % of the names found were in the trees.
+chosen on ten open catalogues and eight of the real documents, beside the trees of spaCy that were read before: of 49,378 names
+of 6,115 tools 86 % are found, and 80 % of the names found were in the trees.
 """
 
 from __future__ import annotations

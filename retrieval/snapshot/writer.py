@@ -67,7 +67,6 @@ class SnapshotContent:
     ontology: Ontology
     encoder: Encoder  # encodes the texts of nodes and the names of tools
     extractor: str  # versioned name of the extractor of the triples
-    abbreviations: Mapping[str, str]  # map from each abbreviation to its long form, as used in canonicalisation
     created_by: str  # name and version of the program
     sources: tuple[NamedSource, ...] = ()  # the named sources, sorted by name
     overlays: tuple[OverlayInfo, ...] = ()  # the overlay files, in the order in which they were applied
@@ -197,7 +196,7 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
         predicates=tuple(sorted(ontology.predicates)),
         encoder=EncoderInfo(name=encoder.name, sha256=encoder.digest, dimensions=encoder.dimensions),
         extractor=content.extractor,
-        abbreviations=dict(sorted(content.abbreviations.items())),
+        abbreviations=dict(sorted(content.ontology.abbreviations.items())),
         counts=Counts(tools=len(content.tools), nodes=dict(sorted(nodes.items())), edges=dict(sorted(edges.items()))),
         ranking=content.ranking,
         sources=content.sources or None,

@@ -309,7 +309,6 @@ class _Build:
                 ontology=self.ontology,
                 encoder=encoder,
                 extractor=self.extractor.name,
-                abbreviations=graph.abbreviations,
                 created_by=f"egotools {version('egotools')}",
                 sources=named_sources(catalog),
                 overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in self.overlays),

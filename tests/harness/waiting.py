@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 LIMIT_S = 600.0
 """Ends a test that would hang. No test depends on how long a state takes to come."""
@@ -14,7 +15,7 @@ LIMIT_S = 600.0
 _MOST_CPU_S = 8.0
 
 
-def wait_until(reached: Callable[[], object], *, process: subprocess.Popen[str] | None = None) -> None:
+def wait_until(reached: Callable[[], object], *, process: subprocess.Popen[Any] | None = None) -> None:
     """Return as soon as ``reached()`` is true.
 
     :param process: must go on running until then.

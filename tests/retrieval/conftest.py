@@ -101,7 +101,7 @@ def content_of(
     """What a snapshot of these tools is made of, with the edges that are derived of them or with others."""
     tools = sorted(tools, key=lambda tool: tool.id)
     triples: list[Triple] = [triple for tool in tools for triple in structural_triples(tool, ontology, "rules.v1")]
-    canonical = canonicalize(triples, tools, ontology)
+    canonical = canonicalize(triples, ontology)
     links = derive_links(tools, ontology).edges if derived is None else derived
     return SnapshotContent(
         tools=tools,
@@ -109,7 +109,6 @@ def content_of(
         ontology=ontology,
         encoder=HashingEncoder(),
         extractor="rules.v1",
-        abbreviations=canonical.abbreviations,
         created_by="egotools test",
         value_shapes=shape_uses(tools, ontology),
     )

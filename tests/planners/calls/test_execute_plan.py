@@ -118,31 +118,21 @@ async def test_of_several_values_a_reading_call_takes_the_first_and_a_change_is_
     assert made.calls[1].ok and made.calls[1].given.taken == (taken,)  # equal values are one
     assert (made.outcome, store.blocked) == ("failed", [])
     assert "supplier of step 2 is the first of 2 values that shop/find_suppliers gave" in str(made.calls[2].error)
-    given = await execute_plan(
-        ToolPlan(steps=(step(1, "block_supplier", known("supplier", "acme")),)), TOOLS, calls_of(store)
-    )
-    assert given.outcome == "made" and store.blocked == [("acme", 1)]
+
+
+class Server(PythonInvoker):
+    async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
+        if tool.name == "get_supplier" and tool.effect == "read":
+            raise StrongerEffectError(replace(tool, effect="change"))
+        return await super().invoke(tool, arguments)
 
 
 async def test_of_several_values_no_tool_is_called_that_does_more_now_than_its_document_says() -> None:
-    sent = list[str]()
-
-    class Server:
-        async def invoke(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAnswer:
-            sent.append(f"{tool.name} {tool.effect}")
-            if tool.name == "get_supplier" and tool.effect == "read":
-                raise StrongerEffectError(replace(tool, effect="change"))
-            return ToolAnswer(
-                ok=True, status="ok", body={"suppliers": [{"id": each} for each in arguments["q"].split()]}
-            )
-
     tools = TOOLS | {"shop/get_supplier": replace(TOOLS["shop/get_supplier"], effect="read")}
-    plan = ToolPlan(
-        steps=(step(1, "find_suppliers", known("q", "Acme Borg")), step(2, "get_supplier", found("supplier")))
-    )
-    made = await execute_plan(plan, tools, CallPipeline(Server(), always))
+    steps = (step(1, "find_suppliers", known("q", "Acme")), step(2, "get_supplier", found("supplier")))
+    server = Server([], objects={"store": Store()})
+    made = await execute_plan(ToolPlan(steps=steps), tools, CallPipeline(server, always))
     assert made.outcome == "failed" and isinstance(made.calls[1].error, StrongerEffectError)
-    assert sent == ["find_suppliers read", "get_supplier read"]
 
 
 async def test_what_was_done_before_the_plan_is_asked_for() -> None:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,10 +19,10 @@ from tests.conftest import ROOT
 from tests.eval.planted import written
 from tests.harness.ray_node import RayNode, ray_node
 from tests.harness.servers import free_port
+from tests.harness.waiting import LIMIT_S, wait_until
 from tests.planners.kgot.run_fakes import StepServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")]
-_WAIT_S = 90.0
 _KILLS = 3
 
 
@@ -34,14 +34,6 @@ def node() -> Iterator[RayNode]:
 
 def _command(*words: str | Path) -> list[str]:
     return [sys.executable, "-m", "services.cli", *map(str, words)]
-
-
-def _until(holds: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + _WAIT_S
-    while not holds():
-        assert process.poll() is None, f"the command ended with {process.returncode}"
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.05)
 
 
 def _running_tasks() -> list[int]:
@@ -103,12 +95,12 @@ def test_a_server_that_dies_is_replaced_on_its_address_and_another_command_repla
     first = subprocess.Popen(serve, env=node.environ)
     second = None
     try:
-        _until(served_by, first)
+        wait_until(served_by, process=first)
         address = json.loads(ready.read_text(encoding="utf-8"))["address"]
         assert address == f"ipv4:127.0.0.2:{port}"
         before = served_by()
         os.kill(before, signal.SIGKILL)
-        _until(lambda: served_by() != before, first)
+        wait_until(lambda: served_by() != before, process=first)
         with Client(address) as client:
             assert client.retrieve("overdue tickets", k=3).tools
         first.kill()  # the servers outlive a command that is killed
@@ -116,9 +108,9 @@ def test_a_server_that_dies_is_replaced_on_its_address_and_another_command_repla
         kept = served_by()
         os.kill(kept, 0)
         second = subprocess.Popen([*serve, "--baselines"], env=node.environ)
-        _until(lambda: served_by() != kept, second)
+        wait_until(lambda: served_by() != kept, process=second)
         second.send_signal(signal.SIGTERM)
-        assert second.wait(_WAIT_S) == 0
+        assert second.wait(LIMIT_S) == 0
         assert not ready.exists()
     finally:
         for process in (first, second):
@@ -140,7 +132,7 @@ def test_tasks_are_solved_on_the_cluster(node: RayNode, tmp_path: Path) -> None:
         model = ["--llm-url", f"{server.url}/v1", "--llm-model", "m", "--votes", "1"]
         command = _command(*given, *model, "--on", "ray", "--json")
         environ = {**node.environ, "OPENAI_API_KEY": "k"}
-        ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=3 * _WAIT_S)
+        ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=LIMIT_S)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
     assert [row["outcome"] for row in found["rows"]] == ["solved"] * 3

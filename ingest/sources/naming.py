@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -66,6 +67,10 @@ def assign_ids(reads: Sequence[DocumentRead]) -> list[tuple[str, str]]:
             final[-1].append(id_)
     for read, ids in zip(reads, final, strict=True):
         read.tools = _renamed(read, ids, known)
+    tools = {tool.id: tool for read in reads for tool in read.tools}
+    for read in reads:
+        for tool in read.tools:
+            read.rejected += _faults_of_dependencies(tool, tools)
     pairs = zip(chain.from_iterable(given), chain.from_iterable(final), strict=True)
     return [(before, after) for before, after in pairs if before != after]
 
@@ -95,6 +100,22 @@ def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[To
             call = replace(call, session=read.document.namespace)
         renamed.append(replace(tool, id=id_, depends_on=tuple(dependencies), metadata=metadata, call=call))
     return renamed
+
+
+def _faults_of_dependencies(tool: Tool, tools: Mapping[str, Tool]) -> Iterator[RejectedRecord]:
+    """The inputs and outputs that dependencies name and no tool has. Outputs that a document does not say are not known."""
+    for each in tool.depends_on:
+        supplier = tools[each.tool]
+        for name, own, kind, of in (
+            (each.parameter, {known.name for known in tool.parameters}, "input", tool),
+            (each.output, {known.name for known in supplier.returns}, "output", supplier),
+        ):
+            if name and name not in own and (own or kind == "input"):
+                near = "".join(f" Is it {known!r}?" for known in get_close_matches(name, sorted(own), 1))
+                detail = (
+                    f"Its dependency on {each.tool!r} names the {kind} {name!r}, which {of.id} does not have.{near}"
+                )
+                yield RejectedRecord(tool.id, "unknown-dependency", detail)
 
 
 # The reason of a record of tools that are rejected, because they ask for the namespace of another source

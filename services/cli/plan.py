@@ -103,7 +103,7 @@ def plan(
         where = {"server": server, "store": store, "journal": journal, "dry_run": dry_run}
         return _answer(request, domain, answering, endpoint, calling, where, yes=yes, replay=replay, as_json=as_json)
     if useless := _given(context, _OF_A_DOMAIN):
-        problem = "it says under which schema the request is read and answered; without it the calls are only planned"
+        problem = "it says under which schema the request is read and answered; without it no request is"
         remedy = "Name one, or leave the others out"
         raise InvalidArgumentError(f"{problem}, and {useless} would have no effect", subject="--domain", remedy=remedy)
     if not execute and (calling != NO_CALL_OPTIONS or yes):
@@ -118,7 +118,7 @@ def plan(
         "needs": tuple(needs or ()),
     }
     tools = (server, store, allowed_models)
-    if execute:
+    if execute and not dry_run:
         return _execute(asked, calling, tools, yes=yes, as_json=as_json)
     if server:
         with Client(server) as client:

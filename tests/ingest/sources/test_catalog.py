@@ -98,11 +98,15 @@ def test_every_operation_of_a_document_has_an_id_of_its_own(tmp_path: Path) -> N
 
 
 def test_a_dependency_on_a_tool_of_another_document_and_one_on_none(tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", [{"name": "x", "depends_on": ["orders/listOrders", "nowhere"]}])
+    wrong = {"tool": "a/y", "parameter": "order", "output": "orders[].idd"}
+    giver = {"name": "y", "returns": [{"name": "orders[].id"}]}
+    write(tmp_path / "a.jsonl", [{"name": "x", "depends_on": ["orders/listOrders", "nowhere", wrong]}, giver])
     write(tmp_path / "orders.json", OPENAPI)
     catalog = read_catalog([str(tmp_path)])
-    assert [need.tool for need in catalog.tools[0].depends_on] == ["orders/listOrders"]
-    assert [(record.subject, record.reason) for record in catalog.rejected] == [("a/x", "unknown-dependency")]
+    assert [need.tool for need in catalog.tools[0].depends_on] == ["orders/listOrders", "a/y"]
+    assert {(record.subject, record.reason) for record in catalog.rejected} == {("a/x", "unknown-dependency")}
+    _, of_input, of_output = (record.detail for record in catalog.rejected)
+    assert "the input 'order', which a/x does not have" in of_input and "Is it 'orders[].id'?" in of_output
 
 
 BAD = {

@@ -65,6 +65,8 @@ class Terminal(io.StringIO):
 
 def test_without_consent_nothing_is_written_and_with_it_the_record_is(run: Run, leaves: Leaves) -> None:
     before = leaves.requested()
+    code, out, _ = run(*leaves.arguments, "--yes", "--dry-run")
+    assert code == 0 and "200 OK" not in out
     code, out, err = run(*leaves.arguments)
     assert code == 23 and "nobody confirmed" in err
     assert "step 1 hr/searchEmployees" in out and "200 OK" in out

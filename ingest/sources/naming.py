@@ -7,8 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -19,6 +18,8 @@ from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord
 from ingest.sources.sources_file import SourceEntry
 from ontology.tool import PHRASES, Dependency, Tool
+
+_NAMED, _CHARS = 5, 100  # how many inputs or outputs a fault of a dependency names, and characters of their names
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,10 +68,9 @@ def assign_ids(reads: Sequence[DocumentRead]) -> list[tuple[str, str]]:
             final[-1].append(id_)
     for read, ids in zip(reads, final, strict=True):
         read.tools = _renamed(read, ids, known)
-    tools = {tool.id: tool for read in reads for tool in read.tools}
-    for read in reads:
-        for tool in read.tools:
-            read.rejected += _faults_of_dependencies(tool, tools)
+    of_read = {tool.id: read for read in reads for tool in read.tools}
+    for id_, fault in _faults_of_dependencies({tool.id: tool for read in reads for tool in read.tools}):
+        of_read[id_].rejected.append(fault)
     pairs = zip(chain.from_iterable(given), chain.from_iterable(final), strict=True)
     return [(before, after) for before, after in pairs if before != after]
 
@@ -102,20 +102,26 @@ def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[To
     return renamed
 
 
-def _faults_of_dependencies(tool: Tool, tools: Mapping[str, Tool]) -> Iterator[RejectedRecord]:
-    """The inputs and outputs that dependencies name and no tool has. Outputs that a document does not say are not known."""
-    for each in tool.depends_on:
-        supplier = tools[each.tool]
-        for name, own, kind, of in (
-            (each.parameter, {known.name for known in tool.parameters}, "input", tool),
-            (each.output, {known.name for known in supplier.returns}, "output", supplier),
-        ):
-            if name and name not in own and (own or kind == "input"):
-                near = "".join(f" Is it {known!r}?" for known in get_close_matches(name, sorted(own), 1))
-                detail = (
-                    f"Its dependency on {each.tool!r} names the {kind} {name!r}, which {of.id} does not have.{near}"
-                )
-                yield RejectedRecord(tool.id, "unknown-dependency", detail)
+def _faults_of_dependencies(tools: Mapping[str, Tool]) -> Iterator[tuple[str, RejectedRecord]]:
+    """The inputs and outputs that dependencies name and no tool has, each with the id of its tool. Outputs that a document
+    does not say are not known."""
+    outputs = dict[str, dict[str, None]]()  # of suppliers, in their order
+    for tool in tools.values():
+        inputs = dict.fromkeys(each.name for each in tool.parameters) if tool.depends_on else {}
+        for each in tool.depends_on:
+            if each.output and each.tool not in outputs:
+                outputs[each.tool] = dict.fromkeys(output.name for output in tools[each.tool].returns)
+            given = outputs.get(each.tool, {})
+            for name, own, of in (
+                (each.parameter, inputs, f"{tool.id} takes"),
+                (each.output, given, f"{each.tool} gives"),
+            ):
+                if name and name not in own and (own or own is inputs):
+                    known = ", ".join(islice(own, _NAMED))[:_CHARS] or "nothing"
+                    detail = (
+                        f"Its dependency on {each.tool!r} names {name[:_CHARS]!r}, but {of} {known}; the tool is kept."
+                    )
+                    yield tool.id, RejectedRecord(tool.id, "unknown-dependency", detail)
 
 
 # The reason of a record of tools that are rejected, because they ask for the namespace of another source

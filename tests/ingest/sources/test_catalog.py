@@ -106,7 +106,7 @@ def test_a_dependency_on_a_tool_of_another_document_and_one_on_none(tmp_path: Pa
     assert [need.tool for need in catalog.tools[0].depends_on] == ["orders/listOrders", "a/y"]
     assert {(record.subject, record.reason) for record in catalog.rejected} == {("a/x", "unknown-dependency")}
     _, of_input, of_output = (record.detail for record in catalog.rejected)
-    assert "the input 'order', which a/x does not have" in of_input and "Is it 'orders[].id'?" in of_output
+    assert "names 'order', but a/x takes nothing" in of_input and "but a/y gives orders[].id;" in of_output
 
 
 BAD = {

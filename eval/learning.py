@@ -136,18 +136,21 @@ def past_requests(
     sessions: Sequence[Outcome], snapshot: Snapshot, encoder: Encoder, *, min_reporters: int
 ) -> PastRequests:
     """The learned part of sessions of known tools. Those whose text is known are encoded as a request is; the others have zeros."""
-    texts = [each.query for each in sessions]
+    texts = [each.query[:MAX_QUERY_CHARS] for each in sessions]
     typed = [typed_text(text, find_values(text, snapshot.value_shapes), ((0, len(text)),)) for text in texts]
     vectors_PD = encoder.encode(typed)
     words = make_postings(each.terms or terms(each.query) for each in sessions)
     names = [each.reporter or f"\0{place}" for place, each in enumerate(sessions)]
+    numbers = {
+        name: number for number, name in enumerate(sorted(set(names)))
+    }  # an array of them is as wide as the longest
     return PastRequests(
         vectors_PD=vectors_PD if any(texts) else vectors_PD[:, :0],
         words=words,
         lengths=np.bincount(words.docs, weights=words.weights, minlength=len(sessions)).astype(np.float32),
         pointers=np.cumsum([0, *(len(each.used) for each in sessions)], dtype=np.int64),
         tools=np.asarray([snapshot.tool_number(tool) for each in sessions for tool in each.used], dtype=np.int32),
-        reporters=np.unique(names, return_inverse=True)[1].astype(np.int32),
+        reporters=np.asarray([numbers[name] for name in names], dtype=np.int32),
         min_reporters=min_reporters,
         weight=_WEIGHT,
     )

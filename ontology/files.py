@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,15 +52,21 @@ def _sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
 
 
 NESTED_TOO_DEEPLY = "it is nested too deeply"
-_MAX_YAML_DEPTH = 400  # chosen, not tuned: far above documents, far below what overflows the C stack
+_MAX_YAML_DEPTH, _MAX_DIGITS = 400, 300  # chosen, not tuned: far above documents, far below what overflows the C stack
+_OWN_TAGS = re.compile(r"(?<![^\r\n\x85\u2028\u2029\ufeff])%TAG")
 _Yaml: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class YamlLoader(_Yaml):  # type: ignore[misc]  # which of both is known at run time
-    """The loader of plain data: libyaml's where PyYAML has it, ten times as fast. A text that is nested too deeply is no YAML:
-    libyaml itself would overflow the C stack."""
+    """The loader of plain data: libyaml's where PyYAML has it, ten times as fast. What would end the process is no YAML: deep
+    nesting, for which libyaml overflows the C stack, prefixes of tags, which it repeats at each node, and numbers of many parts."""
 
     depth = 0
+
+    def __init__(self, text: str) -> None:
+        if "%TAG" in text and _OWN_TAGS.search(text):
+            raise yaml.YAMLError("a prefix of tags (%TAG) is not read")
+        super().__init__(text)
 
     def descend_resolver(self, _current: Any, _index: Any) -> None:
         """Called at each node, before its content is read."""
@@ -70,6 +77,16 @@ class YamlLoader(_Yaml):  # type: ignore[misc]  # which of both is known at run 
     def ascend_resolver(self) -> None:
         """Called behind the content of each node."""
         self.depth -= 1
+
+
+def _number(loader: YamlLoader, node: yaml.ScalarNode) -> Any:
+    if ":" in node.value or len(node.value) > _MAX_DIGITS:  # of base 60, whose parts take time without end
+        raise yaml.constructor.ConstructorError(None, None, "this is no number", node.start_mark)
+    return _Yaml.yaml_constructors[node.tag](loader, node)
+
+
+for _kind in ("int", "float"):
+    YamlLoader.add_constructor(f"tag:yaml.org,2002:{_kind}", _number)
 
 
 @cache

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, Val
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ontology.errors import EgotoolsError
-from ontology.files import NESTED_TOO_DEEPLY, YamlLoader
+from ontology.files import YamlLoader
 
 _MAX_BYTES = 2**20
 _MAX_DEPTH, _MAX_VALUES = 20, 200_000  # of a file, with what its anchors stand for written out
@@ -147,8 +147,6 @@ def compose_file(path: Path) -> yaml.Node | Fault:
         return Fault(error.problem_mark.line + 1 if error.problem_mark else 1, f"invalid YAML: {error.problem}")
     except yaml.YAMLError as error:
         return Fault(1, f"invalid YAML: {error}")
-    except RecursionError:  # of libyaml's place in Python
-        return Fault(1, f"invalid YAML: {NESTED_TOO_DEEPLY}")
     finally:
         reader.dispose()
     return root if root is not None else Fault(1, "the file is empty")

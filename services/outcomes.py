@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,13 +47,19 @@ class OutcomeLog:
             line = b"\n" * torn + _LINE.dump_json(replace(outcome, reporter=name)) + b"\n"
             size = append(file, line, size)
             if size > self._max_bytes:
-                with replacing(self.path) as temporary, open(file, "rb", closefd=False) as all_lines:
-                    temporary.touch(0o600)
-                    all_lines.seek(size - self._max_bytes // 2)
-                    all_lines.readline()
-                    with open(temporary, "wb") as newest:
-                        newest.write(salt)
-                        shutil.copyfileobj(all_lines, newest)
+                with suppress(OSError):  # the report is on the disk; the next one tries again
+                    self._halve(file, size - self._max_bytes // 2, salt)
+
+    def _halve(self, file: int, start: int, salt: bytes) -> None:
+        """Leave the lines from a place of the open file on, behind a first line."""
+        with replacing(self.path) as temporary, open(file, "rb", closefd=False) as all_lines:
+            temporary.touch(0o600)
+            all_lines.seek(start)
+            all_lines.readline()
+            with open(temporary, "wb") as newest:
+                newest.write(salt)
+                shutil.copyfileobj(all_lines, newest)
+        flush_to_disk(self.path.parent)
 
     @contextmanager
     def _locked(self) -> Iterator[tuple[int, int]]:

@@ -273,13 +273,14 @@ def _repeated(keys: list[str]) -> str:
 def parse_yaml(text: str, *, subject: str) -> Any:
     """Parse one YAML document. The DocumentError has the line of the fault; aliases that contain themselves or expand
     beyond the limit are one."""
-    loader = _Loader(text)
+    loader = None
     try:
+        loader = _Loader(text)
         root = loader.get_single_node()
         if root is not None and "&" in text:
             _expanded_size(root, {})
         return None if root is None else loader.construct_document(root)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         fault = NESTED_TOO_DEEPLY if isinstance(error, RecursionError) else " ".join(str(error).split())
         if isinstance(error, yaml.MarkedYAMLError):
             fault, mark = str(error.problem), error.problem_mark or error.context_mark
@@ -288,7 +289,8 @@ def parse_yaml(text: str, *, subject: str) -> Any:
         problem = f"invalid YAML: {fault}"
         raise DocumentError(problem, subject=subject, remedy=remedy, reason="invalid-yaml") from error
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
 
 
 def _expanded_size(node: yaml.Node, sizes: dict[int, int]) -> int:

@@ -166,7 +166,7 @@ def value_at(body: Any, path: str | tuple[str, ...]) -> Any:
 
 
 def answer_rows(body: Any, path: str, *, source: str = "", subject: str = "") -> list[AnswerRow]:
-    """Return the entities at a path, in the order of the answer; an identifier that is null or absent is no entity, and
+    """Return the entities at a path, in the order of the answer; an identifier that is null, absent or a list is no entity, and
     the source's path is empty where answers do not say it. Raises ToolCallError, of the tool ``subject``, when there is
     no such list, or no row has the identifier."""
     is_wrapped = isinstance(body, dict) and _ROOT in body
@@ -180,7 +180,7 @@ def answer_rows(body: Any, path: str, *, source: str = "", subject: str = "") ->
         raise _other_shape(f"no row has {path}", subject)
     within, _, last = source.rpartition(_ITEMS)
     below = path_steps(last) if path.startswith(within) else ()  # of another list it says nothing
-    return [_row(place, below) for place in there if place.value is not None]
+    return [_row(place, below) for place in there if not isinstance(place.value, list | dict | None)]
 
 
 def _next(place: _Place, step: str, so_far: str, subject: str) -> Iterator[_Place]:

@@ -94,7 +94,7 @@ async def execute_plan(
     """Make the calls of a plan in their order. While a required value is not known that no step fills, none is made.
 
     A list in an answer gives its first value; :attr:`StepArguments.taken` says of how many. A call that may change something is not made
-    where a value on the way to it is one of several: nobody said which is meant.
+    where a value on the way to it is one of several, as nobody said which is meant, or where an answer lacks one of its values.
 
     :param tools: id → document of each tool of the plan.
     :param pipeline: asks for consent where it must.
@@ -165,8 +165,10 @@ def _arguments(step: PlanStep, tool: Tool, have: Mapping[str, str], answers: Map
     taken, left_out, missing = [], [], []
     for each in (given for given in step.inputs if given.parameter):  # without: the tool only had to go first
         value, row = _value(each, tool, have, answers)
-        if value is None:
-            missing += [each.parameter] if each.required else []
+        # What was to come of an answer and did not: a default, or no value at all, may change everything.
+        is_lost = row is None and each.source == "step" and each.output and tool.effect != "read"
+        if value is None or is_lost:
+            missing += [each.parameter] if each.required or is_lost else []
         elif row is None and not each.required and not _is_allowed(value, tool, each.parameter):
             left_out.append(each.parameter)
         else:

@@ -108,7 +108,10 @@ def read_limited(path: Path) -> bytes:
 def load_unique_keys(text: bytes | str) -> Any:
     """Return the content of a YAML text. Raises yaml.YAMLError for what is no YAML, a key that is no text or stands twice, and a merge
     key, which copies what it names and so may grow without end."""
-    return yaml.load(text, Loader=_Loader)
+    try:
+        return yaml.load(text if isinstance(text, str) else text.decode("utf-8-sig"), Loader=_Loader)
+    except (LookupError, AttributeError, ArithmeticError) as error:  # of a value that is not of its tag
+        raise yaml.YAMLError(f"a value is not of its tag ({type(error).__name__})") from error
 
 
 class _Loader(YamlLoader):

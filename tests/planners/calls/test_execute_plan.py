@@ -118,6 +118,12 @@ async def test_of_several_values_a_reading_call_takes_the_first_and_a_change_is_
     assert made.calls[1].ok and made.calls[1].given.taken == (taken,)  # equal values are one
     assert (made.outcome, store.blocked) == ("failed", [])
     assert "supplier of step 2 is the first of 2 values that shop/find_suppliers gave" in str(made.calls[2].error)
+    none = (
+        step(1, "find_suppliers", known("q", "Nobody")),
+        step(2, "block_supplier", replace(found("supplier"), required=False)),
+    )
+    made = await execute_plan(ToolPlan(steps=none), TOOLS, calls_of(store))
+    assert (made.outcome, store.blocked) == ("value missing", [])
 
 
 class Server(PythonInvoker):

@@ -134,6 +134,10 @@ NO_POLICIES: list[tuple[str, str]] = [
     ("version: 1\nrules: [{match: {token: a}, roles: [read], tenants: ['{a}']}]", "needs a match of claims"),
     ("version: 1\nrules: [{match: &m {token: a}, roles: [read], filters: {<<: *m}}]", "write its keys out"),
     ("version: 1\nrules: " + "[" * 400_000, "too deeply"),
+    ("%TAG !x! b\n---\nversion: !x!y 1", "%TAG"),
+    ("version: " + "1:" * 400_000 + "1", "no number"),
+    ("version: !!bool x", "not of its tag"),
+    ("? [a]\n: 1", "a key is not a text"),
     ("- 1", "policy"),
     ("{", "policy"),
 ]

@@ -141,9 +141,8 @@ def past_requests(
     vectors_PD = encoder.encode(typed)
     words = make_postings(each.terms or terms(each.query) for each in sessions)
     names = [each.reporter or f"\0{place}" for place, each in enumerate(sessions)]
-    numbers = {
-        name: number for number, name in enumerate(sorted(set(names)))
-    }  # an array of them is as wide as the longest
+    # No array of the names themselves: it would be as wide as the longest.
+    numbers = {name: number for number, name in enumerate(sorted(set(names)))}
     return PastRequests(
         vectors_PD=vectors_PD if any(texts) else vectors_PD[:, :0],
         words=words,

@@ -124,11 +124,12 @@ class _Reading:
             return bool(action(self._word(at))) or verb_lemma(self._word(at)) in LINKING_VERBS
 
         def after_subject(at: int) -> bool:
-            between = at
+            promised = False
             while self._word(at - 1) in _AUXILIARIES:
                 at -= 1
-            said = [self._word(each) for each in range(at, between)]
-            return self._word(at - 1) in (_TOOL_SUBJECTS - _PEOPLE if "will" in said else _TOOL_SUBJECTS)
+                promised = promised or self._word(at) == "will"
+            subject = self._word(at - 1)
+            return subject in _TOOL_SUBJECTS and not (promised and subject in _PEOPLE)
 
         places = range(len(self.words))
         at = 0 if first else next((each for each in places if after_subject(each) and may_be(each)), None)

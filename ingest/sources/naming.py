@@ -69,8 +69,8 @@ def assign_ids(reads: Sequence[DocumentRead]) -> list[tuple[str, str]]:
     for read, ids in zip(reads, final, strict=True):
         read.tools = _renamed(read, ids, known)
     of_read = {tool.id: read for read in reads for tool in read.tools}
-    for id_, fault in _faults_of_dependencies({tool.id: tool for read in reads for tool in read.tools}):
-        of_read[id_].rejected.append(fault)
+    for fault in _faults_of_dependencies({tool.id: tool for read in reads for tool in read.tools}):
+        of_read[fault.subject].rejected.append(fault)
     pairs = zip(chain.from_iterable(given), chain.from_iterable(final), strict=True)
     return [(before, after) for before, after in pairs if before != after]
 
@@ -102,9 +102,8 @@ def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[To
     return renamed
 
 
-def _faults_of_dependencies(tools: Mapping[str, Tool]) -> Iterator[tuple[str, RejectedRecord]]:
-    """The inputs and outputs that dependencies name and no tool has, each with the id of its tool. Outputs that a document
-    does not say are not known."""
+def _faults_of_dependencies(tools: Mapping[str, Tool]) -> Iterator[RejectedRecord]:
+    """The inputs and outputs that dependencies name and no tool has. Outputs that a document does not list are not known."""
     outputs = dict[str, dict[str, None]]()  # of suppliers, in their order
     for tool in tools.values():
         inputs = dict.fromkeys(each.name for each in tool.parameters) if tool.depends_on else {}
@@ -121,7 +120,7 @@ def _faults_of_dependencies(tools: Mapping[str, Tool]) -> Iterator[tuple[str, Re
                     detail = (
                         f"Its dependency on {each.tool!r} names {name[:_CHARS]!r}, but {of} {known}; the tool is kept."
                     )
-                    yield tool.id, RejectedRecord(tool.id, "unknown-dependency", detail)
+                    yield RejectedRecord(tool.id, "unknown-dependency", detail)
 
 
 # The reason of a record of tools that are rejected, because they ask for the namespace of another source

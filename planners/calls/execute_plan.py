@@ -94,7 +94,7 @@ async def execute_plan(
     """Make the calls of a plan in their order. While a required value is not known that no step fills, none is made.
 
     A list in an answer gives its first value; :attr:`StepArguments.taken` says of how many. A call that may change something is not made
-    where a value on the way to it is one of several, as nobody said which is meant, or where an answer lacks one of its values.
+    where a value that leads to it is one of several, which leaves open which is meant, or where an answer lacks one of its values.
 
     :param tools: id → document of each tool of the plan.
     :param pipeline: asks for consent where it must.

@@ -120,14 +120,11 @@ class _Loader(YamlLoader):
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):  # whose text may be endless, with what its aliases stand for
                 raise yaml.constructor.ConstructorError(None, None, "a key is not a text", key.start_mark)
-            name = str(key.value)
-            if name in seen or key.tag == "tag:yaml.org,2002:merge":
-                fault = (
-                    f"{name!r} stands twice"
-                    if name in seen
-                    else "a merge key (<<) is not read here: write its keys out"
-                )
+            if key.tag == "tag:yaml.org,2002:merge":
+                fault = "a merge key (<<) is not read here: write its keys out"
                 raise yaml.constructor.ConstructorError(None, None, fault, key.start_mark)
-            seen.add(name)
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
+            seen.add(key.value)
         found: dict[Any, Any] = super().construct_mapping(node, deep)
         return found

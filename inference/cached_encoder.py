@@ -43,14 +43,15 @@ class CachedEncoder(WrappedEncoder):
         keys = [hashlib.sha256(f"{model}\n{text}".encode()).hexdigest() for text in texts]
         vectors_ND = np.empty((len(texts), self.dimensions), dtype=np.float32)
         missing: defaultdict[str, list[int]] = defaultdict(list)  # rows by key
-        for start in range(0, len(keys), _CHUNK):
-            chunk = keys[start : start + _CHUNK]
-            known = self._cache.get_many(_CACHE_KIND, chunk) if self._cache else {}
-            for row, key in enumerate(chunk, start):
-                if key in known:
-                    vectors_ND[row] = np.frombuffer(known[key], dtype=np.float32)
+        order = sorted(range(len(keys)), key=keys.__getitem__)  # as the cache has them: each of its pages is read once
+        for start in range(0, len(order), _CHUNK):
+            rows = order[start : start + _CHUNK]
+            known = self._cache.get_many(_CACHE_KIND, [keys[row] for row in rows]) if self._cache else {}
+            for row in rows:
+                if keys[row] in known:
+                    vectors_ND[row] = np.frombuffer(known[keys[row]], dtype=np.float32)
                 else:
-                    missing[key].append(row)
+                    missing[keys[row]].append(row)
         self.reused += len(texts) - sum(map(len, missing.values()))
         self.encoded += len(missing)
         started, fresh = now(), list(missing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 from egotools.values import Provenance
 from ingest.linking.edges import DerivedEdge
 from ontology.tool import Tool, tool_text
-from ontology.tool_graph import OVERLAY, Aliases, NodeAttributes, SurfaceForms, ToolGraph, Triple
+from ontology.tool_graph import (
+    EDGE_DETAILS,
+    MAX_PROVENANCE,
+    OVERLAY,
+    Aliases,
+    EdgeTable,
+    NodeAttributes,
+    SurfaceForms,
+    ToolGraph,
+    Triple,
+)
 
 HEAD, TAIL, PREDICATE, PHRASE, TOOL, FIELD, EXTRACTOR, START, END = range(9)  # the rows of columns
 _ENDS = (attrgetter("head_type", "head"), attrgetter("tail_type", "tail"))
@@ -140,7 +150,11 @@ class _Evidence:
             Provenance(consumer, f"parameters.{edge.parameter}", _EXTRACTOR),
             Provenance(producer, made, _EXTRACTOR),
         }
-        self.details = {name: getattr(edge, name) for name in ("parameter", "output", "entity", "field")}
+        self.details = {name: getattr(edge, name) for name in EDGE_DETAILS}
+
+    def texts(self) -> Iterator[str]:
+        yield self.predicate
+        yield from self.details.values()
 
 
 def node_key(type_: str, name: str) -> str:
@@ -221,45 +235,54 @@ def _graph(
 ) -> ToolGraph:
     """Gather the triples with equal ends and key on one edge; the first nodes are the tools."""
     position = {key: number for number, key in enumerate(nodes)}
-    texts = {text: number for number, text in enumerate(table.texts)}
-    predicate_T = np.arange(len(texts) + len(between), dtype=np.int32)
-    for (*_, key), each in between.items():
-        predicate_T[texts[key]] = texts.setdefault(each.predicate, len(texts))
-    rank_T = np.empty(len(table.texts), dtype=np.int64)
-    rank_T[sorted(range(len(rank_T)), key=table.texts.__getitem__)] = np.arange(len(rank_T))
-
-    at_E = np.asarray([position.get(node_key(*end), -1) for end in table.ends], dtype=np.int64)
-    heads, tails = at_E[table.columns[HEAD]], at_E[table.columns[TAIL]]
-    keys, places = table.columns[PREDICATE], table.columns[TOOL:]
-    ranked = rank_T[places[:3]]
-    order = np.lexsort((places[4], places[3], *ranked[::-1], rank_T[keys], tails, heads))
-    edge_3N, places = np.stack((heads, tails, keys))[:, order], places[:, order]
+    table, texts = _with_sorted_texts(table, (text for each in between.values() for text in each.texts()))
+    at_E = np.asarray([position.get(node_key(*end), -1) for end in table.ends], dtype=np.int32)
+    heads, tails, keys = at_E[table.columns[HEAD]], at_E[table.columns[TAIL]], table.columns[PREDICATE]
+    order = np.lexsort((*table.columns[:PHRASE:-1], keys, tails, heads))
+    edge_3N, places = np.stack((heads, tails, keys))[:, order], table.columns[TOOL:, order]
     confidences, phrases = table.confidences[order], table.columns[PHRASE][order]
 
     is_new = np.ones(len(order), dtype=np.bool_)  # the first row of an edge
     is_new[1:] = (edge_3N[:, 1:] != edge_3N[:, :-1]).any(axis=0)
     is_place = is_new.copy()  # the first row of a provenance of an edge
     is_place[1:] |= (places[:, 1:] != places[:, :-1]).any(axis=0)
-    firsts, edge_N = np.flatnonzero(is_new), np.cumsum(is_new) - 1
-    counts = np.bincount(edge_N[is_place], minlength=len(firsts))
+    firsts, edge_N = np.flatnonzero(is_new), (np.cumsum(is_new) - 1).astype(np.int32)
     heads, tails, keys = edge_3N[:, firsts]
-    read_from: dict[int, set[str]] = defaultdict(set)
-    for row in np.flatnonzero(np.asarray([text != "" for text in table.texts], dtype=np.bool_)[phrases]).tolist():
-        read_from[int(edge_N[row])].add(table.texts[int(phrases[row])])
-    names, details = list(nodes), {}
+    counts = np.bincount(edge_N[is_place], minlength=len(firsts)).astype(np.int32)
+    starts = np.cumsum(counts) - counts
+    is_kept = np.arange(counts.sum()) - np.repeat(starts, counts) < MAX_PROVENANCE
+    phrase_2M = np.unique(np.stack((edge_N, phrases))[:, phrases != texts[""]], axis=1)
+
+    predicates, names = keys.copy(), list(nodes)
+    detail_edges, details = [], []
     for edge in np.flatnonzero((heads < tools) & (tails < tools)).tolist():
         head, tail = (nodes[names[int(end[edge])]]["id"] for end in (heads, tails))
-        details[edge] = between[head, tail, table.texts[int(keys[edge])]].details
-    return ToolGraph(
-        nodes=nodes,
-        texts=list(texts),
-        heads=heads.astype(np.int32),
-        tails=tails.astype(np.int32),
-        keys=keys.astype(np.int32),
-        predicates=predicate_T[keys],
-        confidences=np.maximum.reduceat(confidences, firsts) if len(firsts) else confidences,
-        evidence_counts=counts.astype(np.int32),
-        places=np.ascontiguousarray(places[:, is_place].T),
-        phrases={edge: tuple(sorted(found)) for edge, found in read_from.items()},
-        details=details,
+        evidence = between[head, tail, table.texts[int(keys[edge])]]
+        predicates[edge] = texts[evidence.predicate]
+        if any(evidence.details.values()):
+            detail_edges.append(edge)
+            details.append([texts[evidence.details.get(name, "")] for name in EDGE_DETAILS])
+    edges = EdgeTable(
+        texts=table.texts,
+        keys=keys,
+        evidence_counts=counts,
+        place_pointers=np.concatenate(([0], np.cumsum(np.minimum(counts, MAX_PROVENANCE)))).astype(np.int64),
+        places=np.ascontiguousarray(places[:, is_place][:, is_kept].T),
+        phrase_edges=phrase_2M[0],
+        phrases=phrase_2M[1],
+        detail_edges=np.asarray(detail_edges, dtype=np.int32),
+        details=np.asarray(details, dtype=np.int32).reshape(-1, len(EDGE_DETAILS)),
     )
+    highest = np.maximum.reduceat(confidences, firsts) if len(firsts) else confidences
+    return ToolGraph(nodes=nodes, heads=heads, tails=tails, predicates=predicates, confidences=highest, edges=edges)
+
+
+def _with_sorted_texts(table: TripleTable, more: Iterable[str]) -> tuple[TripleTable, Mapping[str, int]]:
+    """Return the table with the texts that it uses, and more and the empty one, in their order; and the number of each."""
+    used = {table.texts[number] for number in np.unique(table.columns[PREDICATE:START]).tolist()}
+    texts = {text: number for number, text in enumerate(sorted(used.union(more, ("",))))}
+    number_T = np.asarray([texts.get(text, 0) for text in table.texts], dtype=np.int32)
+    columns = np.concatenate(
+        (table.columns[:PREDICATE], number_T[table.columns[PREDICATE:START]], table.columns[START:])
+    )
+    return TripleTable(table.ends, list(texts), columns, table.confidences), texts

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict
 
 from egotools.values import Provenance
@@ -63,7 +62,36 @@ class NodeAttributes(TypedDict):
 
 MAX_PROVENANCE = 8
 """Maximum number of provenances that an edge keeps."""
-_ROWS = 1 << 14  # that become Python values at a time
+
+
+EDGE_DETAILS = ("parameter", "output", "entity", "field")
+"""What more is known of an edge between tools: the input that is filled, the output that fills it, and the entity and its field that
+they share; the columns of :attr:`EdgeTable.details`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeTable:
+    """What the edges of a graph say beside their ends, in columns that are written as they are. A text is its number in ``texts``.
+
+    :param keys: text of the key of each edge: a predicate, or predicate and parameter of a derived edge, int32 [edges].
+    :param evidence_counts: how many provenances it has, of which at most :data:`MAX_PROVENANCE` are kept, int32 [edges].
+    :param place_pointers: start and end of the provenances of each edge in ``places``, int64 [edges + 1].
+    :param places: the provenances of an edge, sorted: texts of tool id, field and extractor, start and end, int32 [places, 5].
+    :param phrase_edges: the edges whose predicate was read from other words than its name, one entry for each phrase, ascending, int32 [phrases].
+    :param phrases: the texts of these words, int32 [phrases].
+    :param detail_edges: the edges between tools of which more is known, ascending, int32 [details].
+    :param details: texts of these :data:`EDGE_DETAILS`, the empty one where there is none, int32 [details, 4].
+    """
+
+    texts: Sequence[str]
+    keys: NDArray[np.int32]
+    evidence_counts: NDArray[np.int32]
+    place_pointers: NDArray[np.int64]
+    places: NDArray[np.int32]
+    phrase_edges: NDArray[np.int32]
+    phrases: NDArray[np.int32]
+    detail_edges: NDArray[np.int32]
+    details: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,34 +99,16 @@ class ToolGraph:
     """The directed, typed multigraph of a catalogue, its edges in columns: there are hundreds of thousands.
 
     :param nodes: key → attributes: first the tools in catalogue order, then the entities by key.
-    :param texts: what the columns name by number.
     :param heads: position of the head of each edge; edges are sorted by head, tail and key, int32 [edges].
     :param tails: the same of its tail, int32 [edges].
-    :param keys: number of the text of its key: a predicate, or predicate and parameter of a derived edge, int32 [edges].
-    :param predicates: number of the text of its predicate, int32 [edges].
+    :param predicates: number of its predicate among the texts of ``edges``, int32 [edges].
     :param confidences: the highest of its triples, float64 [edges], in [0, 1].
-    :param evidence_counts: how many provenances it has, of which at most :data:`MAX_PROVENANCE` are kept, int32 [edges].
-    :param places: all provenances, edge after edge, those of an edge sorted: numbers of tool id, field and extractor, start and
-        end, int32 [places, 5].
-    :param phrases: edge → the words from which its predicate was read, where they are not its name.
-    :param details: edge between tools → ``parameter``, ``output``, ``entity`` and ``field``, as far as they are known.
+    :param edges: what else the edges say.
     """
 
     nodes: Mapping[str, NodeAttributes]
-    texts: Sequence[str]
     heads: NDArray[np.int32]
     tails: NDArray[np.int32]
-    keys: NDArray[np.int32]
     predicates: NDArray[np.int32]
     confidences: NDArray[np.float64]
-    evidence_counts: NDArray[np.int32]
-    places: NDArray[np.int32]
-    phrases: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    details: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-
-    def each_places(self) -> Iterator[list[list[int]]]:
-        """Yield the rows of ``places`` that each edge keeps."""
-        parts = (self.places[start : start + _ROWS] for start in range(0, len(self.places), _ROWS))
-        rows = chain.from_iterable(part.tolist() for part in parts)
-        for count in self.evidence_counts.tolist():
-            yield list(islice(rows, count))[:MAX_PROVENANCE]
+    edges: EdgeTable

@@ -7,7 +7,7 @@ import copy
 import json
 import mmap
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -81,7 +81,7 @@ def write_lines(path: Path, lines: Iterable[str], suffix: str = ".jsonl") -> Non
     np.save(path.with_suffix(".offsets.npy"), np.asarray(offsets, dtype=np.int64))
 
 
-class Texts:
+class Texts(Sequence[str]):
     """Texts by number, from the memory-mapped file ``path`` with this suffix.
 
     :raises SnapshotCorruptError: when the offsets do not match the size of the file.
@@ -98,7 +98,7 @@ class Texts:
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
-    def __getitem__(self, number: int) -> str:
+    def __getitem__(self, number: int) -> str:  # type: ignore[override]  # no slices
         if not 0 <= number < len(self):
             raise _invalid(IndexError(f"there is no row {number}"), str(self.path))
         try:
@@ -119,13 +119,6 @@ class Records(Generic[_T]):
     def __init__(self, path: Path, decode: Callable[[Any], _T]) -> None:
         self._lines = Texts(path, ".jsonl")
         self._decode = decode
-        self._numbers: NDArray[np.int64] = np.arange(len(self._lines))
-
-    def subset(self, numbers: NDArray[np.int64]) -> Records[_T]:
-        """Return the records with these numbers, int64 [rows], renumbered in this order."""
-        view = copy.copy(self)
-        view._numbers = self._numbers[numbers]
-        return view
 
     def changed(self, change: Callable[[_T], _T]) -> Records[_T]:
         """Return the records with a change to each, made when it is read."""
@@ -134,7 +127,7 @@ class Records(Generic[_T]):
         return view
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._lines)
 
     def __getitem__(self, row: int) -> _T:
         return self.read(row, self._decode)
@@ -144,10 +137,8 @@ class Records(Generic[_T]):
 
         :raises SnapshotCorruptError: when the row is no JSON, has another form, or is not there.
         """
-        try:
+        with refuse_invalid(str(self._lines.path)):
             return decode(json.loads(self.text(row)))
-        except _FAULTS as error:
-            raise _invalid(error, str(self._lines.path)) from error
 
     def json_object(self, row: int) -> dict[str, Any]:
         """Return the JSON object of a row; errors as of :meth:`read`."""
@@ -155,7 +146,7 @@ class Records(Generic[_T]):
 
     def text(self, row: int) -> str:
         """Return the line of a row: equal rows have equal lines."""
-        return self._lines[int(self._numbers[row])]
+        return self._lines[row]
 
     def __iter__(self) -> Iterator[_T]:
         return (self[row] for row in range(len(self)))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from egotools.values import NamespaceSummary
-from retrieval.snapshot.reader import EDGE_DETAILS, Snapshot
+from ontology.tool_graph import EDGE_DETAILS
+from retrieval.snapshot.reader import Snapshot
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -139,6 +140,7 @@ def snapshot_graph(snapshot: Snapshot) -> nx.MultiDiGraph[str]:
             confidence=float(adjacency.confidences[number]),
             phrases=edge.phrases,
             provenance=edge.provenance,
-            **{name: value for name in EDGE_DETAILS if (value := getattr(edge, name)) not in ("", None)},
+            evidence_count=edge.evidence_count,
+            **{name: value for name in EDGE_DETAILS if (value := getattr(edge, name))},
         )
     return graph

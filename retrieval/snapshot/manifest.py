@@ -17,10 +17,10 @@ from ontology.json_values import first_error
 from ontology.tool import NamedSource
 from retrieval.snapshot.signing import TrustedKeys, check_signature, is_signature, load_trusted_keys, regular_file
 
-FORMAT_VERSION = 6  # A snapshot of another version is not read: build again
+FORMAT_VERSION = 7  # A snapshot of another version is not read: build again
 MANIFEST = "manifest.json"
 # Records and texts of a snapshot folder, without their extension.
-TOOLS, NODES, EDGES, NODE_KEYS = "tools", "nodes", "edges", "node_keys"
+TOOLS, NODES, NODE_KEYS = "tools", "nodes", "node_keys"
 NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024

@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from egotools.values import Provenance
 from inference.encoder import Floats1d
 from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.tool import Tool, is_own_profile, may_be_own_profile, tool_text
 from ontology.tool_graph import Aliases, SurfaceForms
 from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import FIELDS, NAMES, Bm25Index, name_key, read_postings
+from retrieval.index.edge_records import EdgeRecords
 from retrieval.index.filters import FilterIndex
 from retrieval.index.lookup import Lookup, PrefixIndex
 from retrieval.index.phrases import PHRASES_FIELD, read_phrases
@@ -29,7 +29,6 @@ from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
 from retrieval.learned import PastRequests, read_past_requests
 from retrieval.snapshot.manifest import (
-    EDGES,
     KEYS,
     NAME_VECTORS,
     NGRAMS,
@@ -63,30 +62,6 @@ class NodeRecord:
         return cls(type=row["type"], name=row["name"], text=row["text"], surface_forms=forms, aliases=aliases)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeRecord:
-    """An edge."""
-
-    key: str  # distinguishes edges between the same two nodes
-    # the words that express it in the documents, where they differ from the predicate's name
-    phrases: tuple[str, ...] = ()
-    provenance: tuple[Provenance, ...] = ()  # the places in documents where it was found
-    evidence_count: int | None = None  # number of these places; ``provenance`` may hold only the first ones
-    parameter: str = ""  # for an edge between two tools: the input that is filled, or empty
-    output: str = ""  # the output that fills it, or empty
-    entity: str = ""  # canonical name of the entity that input and output share, or empty
-    field: str = ""  # the field of that entity, or empty
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> EdgeRecord:
-        """Return the record for a JSON form."""
-        others = {name: value for name, value in row.items() if name not in ("phrases", "provenance")}
-        provenance = tuple(Provenance(*place) for place in row.get("provenance", ()))
-        return cls(phrases=tuple(row.get("phrases", ())), provenance=provenance, **others)
-
-
-# What a record of an edge has where it is not empty.
-EDGE_DETAILS = ("evidence_count", "parameter", "output", "entity", "field")
 _MASKS = 16
 
 
@@ -157,7 +132,7 @@ class Snapshot:
         self.abbreviations: Mapping[str, str] = manifest.abbreviations
         self.tools = Records(folder / TOOLS, Tool.from_json)
         self.nodes = Records(folder / NODES, NodeRecord.from_json)
-        self.edges = Records(folder / EDGES, EdgeRecord.from_json)
+        self.edges = EdgeRecords(folder)
         self._node_keys = Texts(folder / NODE_KEYS)
         self.adjacency = read_adjacency(folder)
         self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))

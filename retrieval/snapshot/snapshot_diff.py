@@ -165,8 +165,8 @@ def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
     ids = [snapshot.tool_id(number) for number in range(tools)]
     edges = set()
     for number in np.flatnonzero((adjacency.heads < tools) & (adjacency.tails < tools)).tolist():
-        row = snapshot.edges.json_object(number)
+        row = snapshot.edges[number]
         head, tail = ids[adjacency.head(number)], ids[adjacency.tail(number)]
         predicate = snapshot.predicates[adjacency.predicates[number]]
-        edges.add(ToolEdge(head, predicate, tail, row.get("parameter", ""), row.get("output", "")))
+        edges.add(ToolEdge(head, predicate, tail, row.parameter, row.output))
     return edges

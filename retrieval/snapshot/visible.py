@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from inference.encoder import Floats1d
 from ontology.tool import Tool
-from retrieval.snapshot.reader import EdgeRecord, NodeRecord, Snapshot, tool_functions
+from retrieval.index.edge_records import EdgeRecord
+from retrieval.snapshot.reader import NodeRecord, Snapshot, tool_functions
 
 
 class VisibleSnapshots:
@@ -46,15 +47,11 @@ class VisibleSnapshots:
     def _statements(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which tools state the edges between two nodes that are no tools: pairs of an edge and a tool, int64 [pairs] each."""
         whole = self._whole
-        ends = np.minimum(whole.adjacency.heads, whole.adjacency.tails)
-        pairs = []
-        for edge in map(int, np.flatnonzero(ends >= whole.tool_count)):
-            for tool_id in {place.tool_id for place in whole.edges[edge].provenance}:
-                number = whole.find_node(f"tool:{tool_id}")
-                if number is not None:
-                    pairs.append((edge, number))
-        found = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
-        return found[:, 0], found[:, 1]
+        between_others = np.minimum(whole.adjacency.heads, whole.adjacency.tails) >= whole.tool_count
+        edges, tool_ids, tools = whole.edges.statements(between_others)
+        numbers = (whole.find_node(f"tool:{tool_id}") for tool_id in tool_ids)
+        number_P = np.asarray([-1 if number is None else number for number in numbers], dtype=np.int64)[tools]
+        return edges[number_P >= 0], number_P[number_P >= 0]
 
 
 class VisibleSnapshot(Snapshot):
@@ -75,7 +72,7 @@ class VisibleSnapshot(Snapshot):
         self._keys = whole._keys.kept(nodes)
         # Functions over the indexes, not methods, as in a whole one: a snapshot in a cycle would stay in memory after its last use.
         _, find_tool = tool_functions(self._node_keys, self._keys)
-        self.edges = whole.edges.subset(edges).changed(partial(_without_hidden_places, find_tool))
+        self.edges = whole.edges.subset(edges, partial(_without_hidden_places, find_tool))
         self.learned = whole.learned and whole.learned.renumbered(np.where(tools, np.arange(len(tools)), -1))
         self.value_shapes = whole.value_shapes.restricted(lambda tool: bool(tools[tool]))
         self.filters = whole.filters.restricted(tools, find_tool)

@@ -14,7 +14,6 @@ import numpy as np
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ontology.files import code_digest
-from ontology.json_values import canonical_text
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import PHRASES, NamedSource, Tool
@@ -30,6 +29,7 @@ from retrieval.index.bm25 import (
     name_terms,
     write_postings,
 )
+from retrieval.index.edge_records import write_edge_records
 from retrieval.index.filters import write_filters
 from retrieval.index.lookup import write_lookup
 from retrieval.index.phrases import phrases_of, write_phrases
@@ -37,7 +37,6 @@ from retrieval.index.records import write_lines, write_records
 from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.manifest import (
-    EDGES,
     KEYS,
     NAME_VECTORS,
     NGRAMS,
@@ -134,7 +133,7 @@ def _field_terms(tools: Sequence[Tool], digests: Sequence[str], cache: ResultCac
 def _write_edges(folder: Path, graph: ToolGraph, predicates: Sequence[str]) -> Counter[str]:
     """Write the edges; return how many have each predicate."""
     known = {name: number for number, name in enumerate(predicates)}
-    of_text = np.asarray([known.get(text, 0) for text in graph.texts], dtype=np.uint8)
+    of_text = np.asarray([known.get(text, 0) for text in graph.edges.texts], dtype=np.uint8)
     adjacency = make_adjacency(
         len(graph.nodes),
         heads=graph.heads,
@@ -143,7 +142,7 @@ def _write_edges(folder: Path, graph: ToolGraph, predicates: Sequence[str]) -> C
         confidences=graph.confidences.astype(np.float32),
     )
     write_adjacency(folder, adjacency)
-    write_lines(folder / EDGES, _edge_lines(graph))
+    write_edge_records(folder, graph.edges)
     counts = np.bincount(adjacency.predicates, minlength=len(predicates)).tolist()
     return Counter({name: count for name, count in zip(predicates, counts, strict=True) if count})
 
@@ -154,23 +153,6 @@ def _node_row(node: NodeAttributes) -> dict[str, Any]:
     row = {"type": node["type"], "name": node["name"], "text": "" if node["type"] == "tool" else node["text"]}
     aliases = {"aliases": [list(alias) for alias in node["aliases"]]} if node.get("aliases") else {}
     return {**row, "forms": forms, **aliases}
-
-
-def _edge_lines(graph: ToolGraph) -> Iterator[str]:
-    """Yield the JSON form of each edge, without empty fields, its keys sorted."""
-    spelled = [canonical_text(text) for text in graph.texts]
-    for edge, (key, count, rows) in enumerate(
-        zip(graph.keys.tolist(), graph.evidence_counts.tolist(), graph.each_places(), strict=True)
-    ):
-        places = ",".join(
-            f"[{spelled[tool]},{spelled[field]},{spelled[extractor]},{start},{end}]"
-            for tool, field, extractor, start, end in rows
-        )
-        head = f'"evidence_count":{count},"key":{spelled[key]}'
-        if given := {name: text for name, text in graph.details.get(edge, {}).items() if text}:
-            head = canonical_text({**given, "evidence_count": count, "key": graph.texts[key]})[1:-1]
-        phrases = f',"phrases":{canonical_text(graph.phrases[edge])}' if edge in graph.phrases else ""
-        yield f'{{{head}{phrases},"provenance":[{places}]}}'
 
 
 def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:

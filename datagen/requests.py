@@ -10,14 +10,13 @@ from functools import cached_property
 from typing import Any, Literal
 
 MAX_TOOLS = 5  # maximum number of tools of a path of the six classes
-MAX_LONG_TOOLS = 12  # maximum number of tools of a path of the shape ``long``
 
 # ``R-P``: an output of one tool fills an input of another. ``P-P``: their inputs are similar; only requests of earlier
 # versions have it.
 EdgeKind = Literal["R-P", "P-P"]
 # One tool; each feeds the next; two or more feed one; one feeds two or more; parts that do not need each other, each of
 # which may be a chain of its own; a task of five to twelve tools, of any form
-Shape = Literal["single", "chain", "join", "fan", "set", "long"]
+Shape = Literal["single", "chain", "join", "fan", "set"]
 # The six classes of the paper's section 4.1: one request without steps; independent requests in any order; dependent
 # steps, the dependence stated; dependent steps, the dependence to be inferred; an action under a stated condition; a
 # question of general knowledge beside a personal action
@@ -56,7 +55,7 @@ class PathEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPath:
-    """One to five distinct tools; up to twelve in the shape ``long``.
+    """One to five distinct tools.
 
     :param tools: ids, in an order in which they can be called.
     :param edges: the edges of the path; none for the shape ``single``.
@@ -156,7 +155,7 @@ class SampleValue:
 class Verdict:
     """The result of one check.
 
-    :param check: ``class``, ``sequence`` or ``error``; ``parts`` for a long task.
+    :param check: ``class``, ``sequence`` or ``error``.
     :param reason: one sentence without a full stop, also for a passed check.
     :param by: versioned name of the validator, ``rules.v1``.
     """

@@ -162,7 +162,7 @@ def _paths_for(wanted: Mapping[str, int]) -> dict[str, int]:
     return {name: math.ceil(shares[name] * count) + _EXTRA_PATHS if count else 0 for name, count in wanted.items()}
 
 
-def seed_of(*parts: object) -> int:
+def _seed_of(*parts: object) -> int:
     """Return a seed of 32 bits that depends on all parts."""
     text = "\n".join(map(str, parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
@@ -216,16 +216,16 @@ class _Run:
         return stopped
 
     def _outcome(self, attempt: _Attempt) -> SyntheticRequest | RejectedRequest:
-        seed = seed_of(self._seed, attempt.id, *attempt.path.tools)
+        seed = _seed_of(self._seed, attempt.id, *attempt.path.tools)
         made = self._steps.writer.write(attempt.path, attempt.request_class, id=attempt.id, seed=seed)
         return (
             made
             if isinstance(made, RejectedRequest)
-            else read_back(self._alternatives.narrowed(made), self._steps, seed)
+            else _read_back(self._alternatives.narrowed(made), self._steps, seed)
         )
 
 
-def read_back(request: SyntheticRequest, steps: Steps, seed: int) -> SyntheticRequest | RejectedRequest:
+def _read_back(request: SyntheticRequest, steps: Steps, seed: int) -> SyntheticRequest | RejectedRequest:
     """Return a request with the verdicts of the reader, or a rejection; as it is where nobody reads back. Raises
     ModelError when the reader's model is unavailable."""
     if steps.reader is None:

@@ -37,8 +37,6 @@ from retrieval.index.bm25 import terms
 
 T = TypeVar("T")
 
-LONG_TASK = "long-task"
-"""The class of long tasks."""
 _FOLDER = Path(__file__).parent
 _CACHE_KIND, _UNUSABLE_KIND = "datagen.v2", "datagen.v2.unusable"
 _VERSION = "2"

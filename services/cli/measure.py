@@ -139,21 +139,22 @@ def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
     with ProgressDisplay(as_json=as_json) as progress:
         done = generate_requests(plan, progress)
     if as_json:
-        print_json({**asdict(done.figures), "further": asdict(done.further)})
+        print_json(asdict(done.figures))
     else:
-        figures, further = done.figures, done.further
-        made = {**{name: row.made for name, row in figures.classes.items()}, **further.made}
-        wanted = {**{name: row.wanted for name, row in figures.classes.items()}, **further.wanted}
+        figures, classes = done.figures, done.figures.classes
         title = f"Requests · {figures.coverage.tools:,} tools · snapshot {figures.snapshot_id}"
-        table(title, ("class", "made", "wanted"), [(name, f"{made[name]:,}", f"{wanted[name]:,}") for name in made])
+        table(
+            title,
+            ("class", "made", "wanted"),
+            [(name, f"{row.made:,}", f"{row.wanted:,}") for name, row in classes.items()],
+        )
         say(f"{figures.coverage.tools_used:,} of {figures.coverage.tools:,} tools are needed")
         smoke = "sentence templates: good to smoke-test a catalogue, not to measure; --generator llm writes requests"
         notes = [smoke] * figures.smoke_test
-        short = [name for name in made if made[name] < wanted[name]]
+        short = [name for name, row in classes.items() if row.made < row.wanted]
         if short and done.stopped is None:
             notes.append(f"fewer requests than wanted: {', '.join(short)}; the report has the reasons")
-        notes += [note for name in short for note in further.reasons.get(name, ())]
-        _show_notes((*notes, *further.absent), done.report)
+        _show_notes(notes, done.report)
     if done.stopped is not None:
         tell("Everything generated before is written. Run the same command again to continue.")
         raise done.stopped

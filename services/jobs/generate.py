@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from datagen.catalogue import ProfiledCatalogue
-from datagen.long_tasks import make_long_tasks
 from datagen.models import LimitedChat, RecordedChat
 from datagen.report import RunFigures, write_result
-from datagen.run import RunResult, Steps, equal_mix, make_requests, read_mix
-from datagen.unanswerable import make_unanswerable
+from datagen.run import Steps, equal_mix, make_requests, read_mix
 from datagen.writing import BlindReader, ModelWriter, TemplateWriter
 from inference import allowed_by_environment, load_encoder, require_allowed_model
 from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel
 from inference.result_cache import ResultCache
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
-from ontology.files import disk_errors, only_writer, write_rows
+from ontology.files import only_writer
 from ontology.ontology import load_ontology
 from ontology.reporting import Progress
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.plans import DatagenPlan, open_chat
 
-_UNANSWERABLE, _LONG_TASKS = "unanswerable.jsonl", "long_tasks.jsonl"
 _CONCURRENCY = 4  # calls to a chat model at the same time
-
-
-@dataclass(kw_only=True)
-class Further:
-    """The requests beside those of the six classes, by the file that was asked for."""
-
-    made: dict[str, int] = field(default_factory=dict)  # number of requests
-    wanted: dict[str, int] = field(default_factory=dict)
-    reasons: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what was left out, one sentence each
-    absent: tuple[str, ...] = ()  # kinds of requests that no tool serves for which nothing was found, one sentence each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +30,6 @@ class Generation:
     """The result."""
 
     figures: RunFigures
-    further: Further
     report: Path
     stopped: EgotoolsError | None  # what ended the generation early; everything written before is kept
 
@@ -70,12 +56,11 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
         made = make_requests(catalogue, steps, wanted, seed=plan.seed, progress=progress)
         progress("report", 0, 0)
         figures = write_result(plan.out, made)
-        further, stopped = _write_further(plan, made, steps)
     report = plan.out / "report.md"
     if not made.requests and made.stopped is None:
         problem, remedy = "no request could be generated from this catalogue", f"See the reasons in {report}"
         raise CatalogError(problem, subject=str(plan.store), remedy=remedy)
-    return Generation(figures=figures, further=further, report=report, stopped=made.stopped or stopped)
+    return Generation(figures=figures, report=report, stopped=made.stopped)
 
 
 def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:
@@ -108,25 +93,3 @@ def _models(plan: DatagenPlan) -> Mapping[str, ChatModel]:
     if not plan.max_calls:
         return {"writer": writer, "reader": reader}
     return LimitedChat.sharing(plan.max_calls, writer=writer, reader=reader)
-
-
-def _write_further(plan: DatagenPlan, made: RunResult, steps: Steps) -> tuple[Further, EgotoolsError | None]:
-    """Write the further requests of a plan, remove a file that it does not ask for, and return the error that stopped the long tasks."""
-    wanted = {_UNANSWERABLE: plan.unanswerable, _LONG_TASKS: plan.long}
-    for name in (name for name, count in wanted.items() if not count):
-        with disk_errors(plan.out):
-            (plan.out / name).unlink(missing_ok=True)
-    further = Further(wanted={name: count for name, count in wanted.items() if count})
-    if plan.unanswerable:
-        none = make_unanswerable(made.catalogue, made.requests, plan.unanswerable, seed=plan.seed)
-        further.made[_UNANSWERABLE], further.reasons[_UNANSWERABLE] = len(none.requests), none.left_out
-        further.absent = none.absent
-        write_rows(plan.out / _UNANSWERABLE, (one.to_json() for one in none.requests))
-    if plan.long and made.stopped is None:
-        try:
-            long = make_long_tasks(made.catalogue, made.requests, steps, plan.long, seed=plan.seed)
-        except EgotoolsError as error:
-            return further, error
-        further.made[_LONG_TASKS], further.reasons[_LONG_TASKS] = len(long.tasks), long.reasons
-        write_rows(plan.out / _LONG_TASKS, (one.to_json() for one in long.tasks))
-    return further, None

@@ -198,8 +198,6 @@ class DatagenPlan:
     max_calls: Annotated[int, Rare("--max-calls", min=0, help="Stop before more calls of models; 0: no limit.")] = 0
     recording: Annotated[Path | None, Rare(exists=True, dir_okay=False, help="Recorded answers of a model.")] = None
     mix: Annotated[Path | None, Rare(help="YAML or JSON: class → share of the requests; or paper.")] = None
-    unanswerable: Annotated[int, Option(min=0, help="Number of requests that no tool serves.")] = 0
-    long: Annotated[int, Option(min=0, help="Number of tasks of 5 to 12 tools.")] = 0
     seed: Annotated[int, Option(help="The same seed gives the same requests.")] = 0
     ontology: _Ontology = None
     allowed_models: AllowedModels = ()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from datagen.catalogue import ProfiledCatalogue
-from datagen.long_tasks import make_long_tasks
 from datagen.report import write_result
 from datagen.requests import CLASSES
 from datagen.run import MAX_COSINE, NearDuplicates, RunResult, Steps, make_requests
@@ -110,18 +109,6 @@ for steps, each in ((templates, EACH), (model, 1)):
     for request in made.requests:
         print(json.dumps(request.to_json()))
 """
-
-
-def test_long_tasks_join_paths_of_two_systems_and_are_written_anew(run: RunResult, shipped: ProfiledCatalogue) -> None:
-    author = Author()
-    tasks = make_long_tasks(shipped, run.requests, by_model(shipped, ScriptedChat(author)), 3, seed=0).tasks
-    assert tasks
-    for task in tasks:
-        assert 5 <= len(task.path.tools) == len(set(task.path.tools)) <= 12
-        assert len({shipped.group(tool) for tool in task.path.tools}) >= 2
-        assert (task.request_class, task.path.shape, task.text in author.wrote) == ("long-task", "long", True)
-    few = make_long_tasks(shipped, run.requests[:2], by_model(shipped, ScriptedChat(author)), 3, seed=0)
-    assert not few.tasks and "can be parts of a task" in few.reasons[0]
 
 
 def test_the_folder_has_the_rows_and_a_report_that_tells_who_wrote(

@@ -1,7 +1,7 @@
-"""The quality of a tool graph: precision of its edges, connectivity of the tools of a request, counts.
+"""The quality of a tool graph: precision of its edges, counts.
 
 Retrieval depends on the graph, so reports of retrieval include it. Everything is measured on a published snapshot.
-Gold edges and requests are for measuring only; they are never an input of the build.
+Gold edges are for measuring only; they are never an input of the build.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.queries import QuerySet
 from ontology.errors import DocumentError
 from ontology.files import read_bounded
 from ontology.reporting import Proportion
@@ -64,34 +61,6 @@ class EdgePrecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectivityShare:
-    """A share of the requests, and the chance level: the same share in graphs with permuted edges."""
-
-    share: Proportion
-    chance: float  # mean over the random graphs, in [0, 1]; ``chance_max``: their maximum
-    chance_max: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """The share of requests for which a relation connects at least ``two`` of the tools, or ``all``."""
-
-    relation: str
-    two: ConnectivityShare
-    all: ConnectivityShare
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connectivity:
-    """The relations between tools, over the requests that need several tools."""
-
-    requests: int  # number of these requests, of ``of_requests``
-    of_requests: int
-    shuffles: int  # number of random graphs
-    relations: tuple[Relation, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphStatistics:
     """Counts over a tool graph."""
 
@@ -109,17 +78,13 @@ class GraphQuality:
     snapshot_id: str
     statistics: GraphStatistics
     edges: EdgePrecision | None
-    connectivity: Connectivity | None
 
 
-def graph_quality(
-    snapshot: Snapshot, *, gold_edges: Sequence[Path] = (), queries: QuerySet | None = None
-) -> GraphQuality:
+def graph_quality(snapshot: Snapshot, *, gold_edges: Sequence[Path] = ()) -> GraphQuality:
     """Measure the tool graph of a snapshot.
 
     :param gold_edges: files of true dependencies: rows with ``from``, ``to`` and ``kind``, of which the part before the first colon
         is used (``parameter:supplier_id``). Never part of the catalogue.
-    :param queries: requests whose gold tools should be connected.
     :raises DocumentError: when a file of gold edges cannot be read.
     """
     graph, tools = snapshot.adjacency, snapshot.tool_count
@@ -131,18 +96,16 @@ def graph_quality(
             nodes=dict(snapshot.manifest.counts.nodes),
             edges=dict(snapshot.manifest.counts.edges),
             tools_without_tool_edge=tools - len(np.union1d(graph.heads[between], graph.tails[between])),
-            hubs=int(hubs(snapshot).sum()),
+            hubs=_hubs(snapshot),
         ),
         edges=_edge_precision(snapshot, gold_edges) if gold_edges else None,
-        connectivity=_connectivity(snapshot, queries) if queries is not None else None,
     )
 
 
-def hubs(snapshot: Snapshot) -> _Flags:
-    """Return the mask of the hubs, bool [nodes]: nodes with edges to more than a tenth of the tools and more than two; never a tool."""
-    is_hub = snapshot.tool_degrees > max(2.0, _HUB_SHARE * snapshot.tool_count)
-    is_hub[: snapshot.tool_count] = False
-    return is_hub
+def _hubs(snapshot: Snapshot) -> int:
+    """The number of nodes, tools aside, with edges to more than a tenth of the tools and more than two."""
+    degrees = snapshot.tool_degrees[snapshot.tool_count :]
+    return int((degrees > max(2.0, _HUB_SHARE * snapshot.tool_count)).sum())
 
 
 # Pairs of tools, each as ``first * number of tools + second``: sets, ascending, in which no tool is paired with itself.
@@ -216,114 +179,3 @@ def _read_edges(path: Path) -> Iterator[tuple[str, str, str]]:
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 problem, subject = "an edge must be an object with the tool ids 'from' and 'to'", f"{path}:{number}"
                 raise DocumentError(problem, subject=subject) from error
-
-
-ANY_TOOL_EDGE = "an edge between tools"
-_TWO_EDGES = "at most 2 edges of any kind"  # also through a common neighbour that is not a hub
-_SHUFFLES = 20
-
-
-@dataclass(frozen=True)
-class _Edges:
-    """The edges with a tool and without a hub at their ends; equal edges count once."""
-
-    heads: _Numbers
-    tails: _Numbers
-    kinds: _Numbers  # for each edge the number of its kind: predicate, and whether it is between tools (odd)
-    blocks: _Numbers  # for each edge the number of its kind and of the systems of the tools at both ends
-
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> _Edges:
-        graph, tools = snapshot.adjacency, snapshot.tool_count
-        hub = hubs(snapshot)
-        kept = ((graph.heads < tools) | (graph.tails < tools)) & ~hub[graph.heads] & ~hub[graph.tails]
-        rows = np.stack((graph.heads, graph.tails, graph.predicates), axis=1)[kept].astype(np.int64)
-        heads, tails, predicates = np.unique(rows, axis=0).T
-        kinds = 2 * predicates + ((heads < tools) & (tails < tools))
-        system = np.full(len(snapshot.nodes), -1, dtype=np.int64)
-        of_system = snapshot.with_predicate("has_system")
-        system[graph.heads[of_system]] = graph.tails[of_system]
-        blocks = np.unique(np.stack((kinds, system[heads], system[tails])), axis=1, return_inverse=True)[1].reshape(-1)
-        return cls(heads, tails, kinds, blocks)
-
-    def shuffled(self, random: np.random.Generator) -> _Edges:
-        """Return the edges with their tails permuted at random among the edges of one block."""
-        drawn = np.lexsort((random.random(len(self.blocks)), self.blocks))
-        tails = np.empty_like(self.tails)
-        tails[np.argsort(self.blocks, kind="stable")] = self.tails[drawn]
-        return replace(self, tails=tails)
-
-    def direct(self, chosen: _Flags, pairs: _Numbers, size: int) -> _Flags:
-        """Return the mask of the pairs that one of the chosen edges connects."""
-        heads, tails = self.heads[chosen], self.tails[chosen]
-        return np.isin(pairs, _pairs(np.minimum(heads, tails), np.maximum(heads, tails), size))
-
-    def through_one(self, pairs: _Numbers, size: int) -> _Flags:
-        """Return the mask of the pairs with a common neighbour."""
-        ends = np.divmod(pairs, size)
-        near = np.concatenate((self.heads, self.tails))
-        far = np.concatenate((self.tails, self.heads))
-        touched = np.isin(near, ends)
-        neighbours: dict[int, set[int]] = defaultdict(set)
-        for tool, node in zip(near[touched].tolist(), far[touched].tolist(), strict=True):
-            neighbours[tool].add(node)
-        found = (not neighbours[one].isdisjoint(neighbours[other]) for one, other in np.stack(ends, axis=1).tolist())
-        return np.fromiter(found, dtype=bool, count=len(pairs))
-
-
-def _connectivity(snapshot: Snapshot, queries: QuerySet) -> Connectivity:
-    """Measure for each relation the share of requests with several tools for which it connects two, or all, of them. Of
-    alternatives, the first counts. Gold tools that the catalogue does not have are left out. In the random graphs the
-    tails of the edges of each predicate between the same two systems are permuted, so each tool and each node keeps its
-    number of edges, and its systems: the tools of a request are mostly of one system, and so are the tools of an edge.
-    """
-    gold: list[list[int]] = []
-    for query in queries.queries:
-        numbers = (snapshot.find_node(f"tool:{slot[0]}") for slot in query.slots)
-        known = sorted({number for number in numbers if number is not None})
-        gold += [known] if len(known) > 1 else []
-    edges, random = _Edges.of(snapshot), np.random.default_rng(0)
-    true = _counts(edges, gold, snapshot)
-    drawn = [_counts(edges.shuffled(random), gold, snapshot) for _ in range(_SHUFFLES if gold else 0)]
-
-    def share(name: str, part: int) -> ConnectivityShare:
-        chance = [counts[name][part] for counts in drawn]
-        return ConnectivityShare(
-            share=Proportion(true[name][part], len(gold)),
-            chance=sum(chance) / _SHUFFLES / len(gold),
-            chance_max=max(chance) / len(gold),
-        )
-
-    return Connectivity(
-        requests=len(gold),
-        of_requests=len(queries.queries),
-        shuffles=_SHUFFLES,
-        relations=tuple(
-            Relation(relation=name, two=share(name, 0), all=share(name, 1)) for name in (true if gold else ())
-        ),
-    )
-
-
-def _counts(edges: _Edges, gold: Sequence[Sequence[int]], snapshot: Snapshot) -> dict[str, tuple[int, int]]:
-    """For each relation the number of requests of which it connects two tools, and of which it connects all. ``gold``:
-    for each request the numbers of its tools, at least two, ascending."""
-    size, between = snapshot.tool_count, edges.kinds % 2 == 1
-    wanted = [one * size + other for tools in gold for one, other in combinations(tools, 2)]
-    pairs = np.unique(np.asarray(wanted, dtype=np.int64))
-    kinds = {name: 2 * snapshot.predicates.index(name) + 1 for name in _DEPENDENCIES if name in snapshot.predicates}
-    found = {
-        name: edges.direct(edges.kinds == kind, pairs, size) for name, kind in kinds.items() if kind in edges.kinds
-    }
-    direct = found[ANY_TOOL_EDGE] = edges.direct(between, pairs, size)
-    found[_TWO_EDGES] = direct | edges.through_one(pairs, size)
-    counts = {}
-    for name, joined in found.items():
-        linked = set(pairs[joined].tolist())
-        two = whole = 0
-        for tools in gold:
-            links = [(one, other) for one, other in combinations(tools, 2) if one * size + other in linked]
-            two += bool(links)
-            graph = nx.Graph(links)
-            whole += len(graph) == len(tools) and nx.is_connected(graph)
-        counts[name] = (two, whole)
-    return counts

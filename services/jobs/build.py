@@ -35,7 +35,7 @@ from ingest.extract.extractor import Extractor
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import Overlay, load_overlays
 from ingest.phrases import PhraseReport, Phrases, collect_phrases
-from ingest.pipeline import build_tool_graph
+from ingest.pipeline import build_tool_graph, return_freed_memory
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.addresses import find_documents
 from ingest.sources.catalog import named_sources
@@ -195,6 +195,7 @@ class _Build:
                     applied = apply_overlays(self.overlays, admitted(catalog.tools, examined))
                 catalog = replace(catalog, tools=applied.tools)
             seconds["read"] += seconds.pop("examine")
+            return_freed_memory()
             report = replace(self._write(catalog, applied, folder, kept, tool_cache, seconds), findings=examined.report)
             tool_cache.published(report.snapshot_id, catalog.tools)
             unfinished = report.phrases and (report.phrases.failed or report.phrases.stopped)

@@ -104,7 +104,7 @@ def _measured(
         raise InvalidArgumentError(problem, subject="--baseline", remedy=remedy)
     baseline = plan.baseline or (_BASELINE if _BASELINE in names else names[0])
     progress("tool graph", 0, 0)
-    graph = graph_quality(snapshot, gold_edges=plan.gold_edges, queries=queries if queries.queries else None)
+    graph = graph_quality(snapshot, gold_edges=plan.gold_edges)
     run = partial(run_system, snapshot_id=snapshot.id, k=plan.k, timeout_s=plan.timeout_s, known=known)
     measured = MeasuredSet(
         queries=queries,

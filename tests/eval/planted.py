@@ -17,7 +17,6 @@ GRAPH = GraphQuality(
     snapshot_id="s1",
     statistics=GraphStatistics(tools=6, nodes={"tool": 6}, edges={"supplies": 3}, tools_without_tool_edge=0, hubs=0),
     edges=None,
-    connectivity=None,
 )
 """The quality of a small graph that nobody measured."""
 

@@ -17,6 +17,7 @@ from typing import ClassVar
 from ontology.redaction import redact
 
 _LOCKS = Path(__file__).resolve().parents[1] / "requirements"
+_MOST_CHARS = 20_000  # of a problem, which may quote a file: chosen, some hundred faults
 _EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
@@ -42,7 +43,7 @@ def how_to_install(extra: str) -> str:
 
 
 class EgotoolsError(Exception):
-    """The base class of all errors. What is known to be secret is taken out of problem and subject.
+    """The base class of all errors. What is known to be secret is taken out of problem and subject, and a long problem is cut.
 
     :param problem: what is wrong, one sentence without a full stop.
     :param subject: where: ``path:line``, a tool id, a snapshot id, the name of a field.
@@ -57,7 +58,7 @@ class EgotoolsError(Exception):
         cls.exit_code = exit_code or cls.exit_code
 
     def __init__(self, problem: str, *, subject: str = "", remedy: str = "") -> None:
-        self.problem = redact(problem)
+        self.problem = redact(problem if len(problem) <= _MOST_CHARS else f"{problem[:_MOST_CHARS]} …")
         self.subject = redact(subject)
         super().__init__(self.problem)
         self.remedy = remedy

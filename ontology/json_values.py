@@ -30,34 +30,24 @@ class JsonObject(Mapping[str, Any]):
     The schemas of a document's operations refer to the same definitions, which are most of their text: it is kept once for all.
 
     :param text: the text of a JSON object as :func:`canonical_text` writes it, without :data:`DEFINITIONS` where these are given;
-        then none of its keys is sorted before that one.
-    :param definitions: the canonical text of each of its definitions, by name.
+        then none of its keys is sorted before that one. It stays as ``own_text``.
+    :param definitions: the canonical text of each of its definitions, by name; they stay as pairs sorted by name.
     """
 
-    __slots__ = ("_own", "_pairs")
+    __slots__ = ("definitions", "own_text")
 
     def __init__(self, text: str, definitions: Mapping[str, str] | None = None) -> None:
-        self._own = text
+        self.own_text = text
         pairs = sorted(definitions.items()) if definitions else ()
-        self._pairs = tuple((sys.intern(name), sys.intern(defined)) for name, defined in pairs)
-
-    @property
-    def own_text(self) -> str:
-        """The text without the definitions that are kept apart."""
-        return self._own
-
-    @property
-    def definitions(self) -> tuple[tuple[str, str], ...]:
-        """Name and text of each definition that is kept apart, sorted by name."""
-        return self._pairs
+        self.definitions = tuple((sys.intern(name), sys.intern(defined)) for name, defined in pairs)
 
     @property
     def text(self) -> str:
         """The canonical text of the whole object."""
-        if not self._pairs:
-            return self._own
-        definitions = ",".join(f"{_ENCODER.encode(name)}:{text}" for name, text in self._pairs)
-        others = f",{self._own[1:]}" if self._own != "{}" else "}"
+        if not self.definitions:
+            return self.own_text
+        definitions = ",".join(f"{_ENCODER.encode(name)}:{text}" for name, text in self.definitions)
+        others = f",{self.own_text[1:]}" if self.own_text != "{}" else "}"
         return f'{{"{DEFINITIONS}":{{{definitions}}}{others}'
 
     def parsed(self) -> dict[str, Any]:

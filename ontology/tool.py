@@ -20,7 +20,6 @@ class NamedSource:
 
     :param location: address, path or pattern, as it may be shown.
     :param namespaces: the namespaces of its tools.
-    :param refresh_s: seconds after which it should be read again, or None.
     :param aliases: other names of the system.
     :param tools: number of its tools in the catalogue.
     """
@@ -34,7 +33,6 @@ class NamedSource:
     owner: str = ""
     description: str = ""
     aliases: tuple[str, ...] = ()
-    refresh_s: int | None = None
     tools: int
 
 

@@ -230,6 +230,14 @@ _UNFIT = 5.0
 _ASKED = 4.0  # cost of an input that is asked for although a tool could give it
 
 
+def _not_taken(have: Mapping[str, str], steps: Sequence[PlanStep]) -> Iterator[str]:
+    """Yield a sentence for each given value that is of no input of a step."""
+    inputs = [each.parameter for step in steps for each in step.inputs]
+    for name, value in have.items():
+        if all(known_value({name: value}, each) is None for each in inputs):
+            yield f"no step takes the given value {name[:80]!r}"
+
+
 class ToolPlanner:
     """Plans over one snapshot. Thread-safe."""
 
@@ -270,6 +278,7 @@ class ToolPlanner:
             fallbacks=(
                 *(matched.fallbacks if matched else fallbacks),
                 *self._left_out(request, matched, choices, goals),
+                *_not_taken(request.have, made),
             ),
         )
 

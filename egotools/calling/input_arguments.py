@@ -26,6 +26,7 @@ _KINDS = {str: "string", bool: "boolean", int: "integer", type(None): "null", by
 _UNTYPED = {"properties": "object", "items": "array", "pattern": "string", "minLength": "string", "maxLength": "string"}
 _JSON_KINDS = frozenset({"string", "boolean", "integer", "number", "object", "array", "null", "file"})
 _WRITTEN = {"integer": r"-?\d+", "number": r"-?\d+(\.\d+)?([eE][+-]?\d+)?", "boolean": "true|false"}
+_DATES = {"date": "2026-03-31", "date-time": "2026-03-31T09:00:00Z"}  # servers take other forms too, but none in words
 _AS_TEXT = frozenset({"path", "query", "header", "form", "filter"})
 _CLOSED = ("http", "odata")
 _ALTERNATIVES = ("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas")
@@ -184,7 +185,7 @@ def kind_of(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueCheck:
-    """How the values of one argument are checked: kinds, listed values, required members, at any depth.
+    """How the values of one argument are checked: kinds, listed values, dates in words, required members, at any depth.
 
     Patterns and bounds are not checked: a regular expression of a document may take time without end.
     """
@@ -237,6 +238,8 @@ class ValueCheck:
                     shown = ", ".join(text[:_LONGEST] for text in texts[:_SHOWN])
                     problem = "the value is none of those that the schema lists"
                     raise ToolRequestError(problem, path, f"Give one of: {shown}{more}.")
+                if part.get("format") in _DATES and isinstance(value, str) and value and not re.search(r"\d", value):
+                    raise ToolRequestError("the value is no date", path, f"Write it as {_DATES[part['format']]}.")
             for key in ("anyOf", "oneOf"):
                 branches = [(branch, kinds(branch, self.root)) for branch in _list(part.get(key))]
                 possible = [branch for branch, own in branches if own is None or self._fits(value, kind, own)]

@@ -302,7 +302,6 @@ def named_sources(catalog: Catalog) -> tuple[NamedSource, ...]:
             owner=entry.owner,
             description=entry.description,
             aliases=entry.aliases,
-            refresh_s=entry.refresh,
             tools=namespaces[entry.name].total(),
         )
         for entry in catalog.sources

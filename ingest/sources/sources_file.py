@@ -120,8 +120,6 @@ def location_holds_secret(location: str) -> bool:
 
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
-_REFRESH = re.compile(r"([1-9][0-9]{0,6})\s*(s|m|h|d)")
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _HTTP = ("http://", "https://", "mcp+http://", "mcp+https://")
 _PROCESS = ("mcp:", "python:")
 _OTHER_PREFIXES = ("aws:",)
@@ -138,13 +136,6 @@ def _public(value: Any) -> str:
     if is_literal_secret("", text(value)):
         raise value_fault("the {} looks like a secret", "leave it out: it is shown and kept")
     return str(value)
-
-
-def _refresh(value: Any) -> int:
-    found = _REFRESH.fullmatch(text(value))
-    if found is None:
-        raise value_fault("{} is no duration", "write 30m, 6h or 1d")
-    return int(found[1]) * _SECONDS[found[2]]
 
 
 def _location(value: Any) -> str:
@@ -196,9 +187,9 @@ class SourceEntry(Rows):
     include: tuple[Text, ...] = ()
     exclude: tuple[Text, ...] = ()
     owner: _Public = ""
-    refresh: Annotated[int | None, PlainValidator(_refresh)] = None  # seconds after which ``sync`` should read it again
     description: _Public = ""
     aliases: tuple[Text, ...] = ()  # other names of the system
+    refresh: Annotated[None, gone("leave it out: the timer that runs egotools sync says when")] = None
     include_tags: Annotated[None, gone("write its patterns into include, which match tags too")] = None
     exclude_tags: Annotated[None, gone("write its patterns into exclude, which match tags too")] = None
     _target: Value | None = None  # the location, where it has references: those of the command line are not replaced

@@ -176,6 +176,7 @@ OR_NULL = {"anyOf": [REF, {"type": "null"}]}
         ({"type": "array", "items": REF}, [PRICE, {"amount": 2}], r"price\[1\].currency: this required member"),
         ({"allOf": [REF, {"required": ["gross"]}]}, PRICE, "price.gross: this required member is missing"),
         ({"enum": ["a", "b"]}, "c", "price: .*Give one of: a, b"),
+        ({"type": "string", "format": "date"}, "next friday", "price: the value is no date. Write it as 2026-03-31"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_inside_a_value_is_refused_by_its_path(schema: Any, value: Any, said: str) -> None:

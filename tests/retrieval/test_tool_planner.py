@@ -132,6 +132,9 @@ def test_known_values_and_executed_tools_shorten_a_plan(shop: Engine) -> None:
     assert _names(known) == ["sign_in", "list_orders", "refund_order"]
     assert _inputs(known, "list_orders")["customer_id"].value == "C-17"
     assert _inputs(known, "refund_order")["tenant"].source == "have"
+    assert known.fallbacks == ()
+    (unused,) = shop.plan(PlanRequest(goals=goal, have={"customer": "C-17", "colour": "red"})).fallbacks
+    assert unused == "no step takes the given value 'colour'"
     done = shop.plan(PlanRequest(goals=goal, done=["shop/list_orders", "shop/sign_in", "shop/gone"]))
     assert _names(done) == ["refund_order"]
     taken = _inputs(done, "refund_order")["order_id"]

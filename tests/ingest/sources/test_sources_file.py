@@ -64,7 +64,7 @@ def test_all_faults_of_a_file_are_reported_at_once_with_line_and_remedy(tmp_path
         (3, "the location holds a secret"),
         (4, "owner must be a text"),
         (5, "unknown key 'colour'"),
-        (6, "refresh is no duration"),
+        (6, "refresh is gone"),
         (7, "two sources have the name 'billing'"),
         (8, "the location holds a secret"),
         (10, "env.GITLAB_TOKEN looks like a secret"),
@@ -118,7 +118,6 @@ sources:
     owner: finance
     description: Invoices and payments.
     aliases: [acme billing, acme]
-    refresh: 6h
     include: ["list*", "get*"]
     exclude: ["*Payments", "adm*"]
 """,
@@ -130,7 +129,7 @@ sources:
     assert [(report.source, report.left_out) for report in catalog.documents] == [("billing", 2)]
     assert [(record.subject, record.reason) for record in catalog.rejected] == [("source billing", "no-match")]
     (entry,) = catalog.sources
-    assert (entry.refresh, entry.aliases) == (21_600, ("acme billing", "acme"))
+    assert entry.aliases == ("acme billing", "acme")
 
 
 def test_headers_go_to_the_origin_alone_and_a_file_may_hold_the_value(

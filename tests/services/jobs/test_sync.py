@@ -21,10 +21,9 @@ def _write(path: Path, *names: str) -> None:
     path.write_text(json.dumps(functions), encoding="utf-8")
 
 
-def _sources(folder: Path, *names: str, refresh: str = "") -> str:
+def _sources(folder: Path, *names: str) -> str:
     path = folder / "sources.yaml"
-    more = f", refresh: {refresh}" if refresh else ""
-    lines = ["sources:", *(f"  - {{name: {name}, location: {name}.json{more}}}" for name in names)]
+    lines = ["sources:", *(f"  - {{name: {name}, location: {name}.json}}" for name in names)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(path)
 

@@ -174,12 +174,9 @@ class Engine:
             filter_keys=self.snapshot.filters.keys,
         )
 
-    def namespaces(self) -> tuple[NamespaceSummary, ...]:
-        """Return what the tools of each namespace are about; see :attr:`egotools.values.CatalogInfo.namespaces`."""
-        return self._namespaces
-
     @cached_property
-    def _namespaces(self) -> tuple[NamespaceSummary, ...]:
+    def namespaces(self) -> tuple[NamespaceSummary, ...]:
+        """What the tools of each namespace are about; see :attr:`egotools.values.CatalogInfo.namespaces`."""
         return summarize_namespaces(self.snapshot)
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:

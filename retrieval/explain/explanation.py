@@ -42,7 +42,9 @@ class Explainer:
         text = context.query.text
         self._asked = {*returned[:_FIRST], *context.answering}
         self._given = given_values(text, context.query.values or find_values(text, context.snapshot.value_shapes))
-        self._values = cache(self._given_to)  # a consumer has several suppliers
+        self._values = cache(  # a consumer has several suppliers
+            lambda tool: given_inputs(self._given, context.request.have, tool, tool_facts(context.snapshot, tool))
+        )
         in_values = {at for given in self._given for at in range(given.value.start, given.value.end)}
         words = islice(_WORD.finditer(text), _MAX_READ)
         self._words = [(word[0], terms(word[0])) for word in words if word.start() not in in_values]
@@ -109,9 +111,6 @@ class Explainer:
                 if each.parameter not in self._values(each.consumer):
                     return f"{'gives' if is_sure else 'can give'} {_label(each.parameter)} to {self._id(each.consumer)}"
         return ""
-
-    def _given_to(self, tool: int) -> dict[str, str]:
-        return given_inputs(self._given, self._context.request.have, tool, tool_facts(self._context.snapshot, tool))
 
     def _gives(self, each: SupportingTool) -> bool:
         """Whether a supporting tool gives what it is for: not an unknown output, an echo, or what it needs itself."""

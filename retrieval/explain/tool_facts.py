@@ -216,7 +216,7 @@ def given_inputs(values: Sequence[GivenValue], have: Mapping[str, str], tool: in
     owner = next((each.name for each in inputs if each.terms == ("owner",)), "")
     found = {each.name: value for each in inputs if (value := known_value(have, each.name)) is not None}
     for fits, some in (
-        (_fits_both, inputs),
+        (lambda *each: _fits_shape(*each) and _says(*each), inputs),
         *((fits, some) for some in (wanted, inputs) for fits in (_fits_shape, _says)),
     ):
         for needed in some:
@@ -241,10 +241,6 @@ def _fits_shape(given: GivenValue, needed: Input, tool: int) -> bool:
     """Whether an input shows values of such a shape, or lists the value."""
     is_choice = given.value.kind == "quoted" and given.value.content.lower() in map(str.lower, needed.enum)
     return is_choice or _is_use(given, needed, tool)
-
-
-def _fits_both(given: GivenValue, needed: Input, tool: int) -> bool:
-    return _fits_shape(given, needed, tool) and _says(given, needed, tool)
 
 
 def _says(given: GivenValue, needed: Input, _: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -69,12 +69,10 @@ class EdgeRecords(Sequence[EdgeRecord]):
 
     def __getitem__(self, index: Any) -> Any:
         """:param index: the number of one edge."""
+        edge = int(self._numbers[index])
         with refuse_invalid(self._subject):
-            record = self._record(int(self._numbers[index]))
+            record = self._record(edge)
         return self._change(record) if self._change else record
-
-    def __iter__(self) -> Iterator[EdgeRecord]:
-        return (self[row] for row in range(len(self)))
 
     def _record(self, edge: int) -> EdgeRecord:
         table, texts = self._table, self._table.texts

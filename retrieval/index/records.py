@@ -107,7 +107,7 @@ class Texts(Sequence[str]):
             raise _invalid(error, str(self.path)) from error
 
     def __iter__(self) -> Iterator[str]:
-        return (self[number] for number in range(len(self)))
+        return map(self.__getitem__, range(len(self)))
 
 
 class Records(Generic[_T]):
@@ -140,19 +140,9 @@ class Records(Generic[_T]):
         with refuse_invalid(str(self._lines.path)):
             return decode(json.loads(self.text(row)))
 
-    def json_object(self, row: int) -> dict[str, Any]:
-        """Return the JSON object of a row; errors as of :meth:`read`."""
-        return self.read(row, _as_object)
-
     def text(self, row: int) -> str:
         """Return the line of a row: equal rows have equal lines."""
         return self._lines[row]
 
     def __iter__(self) -> Iterator[_T]:
         return (self[row] for row in range(len(self)))
-
-
-def _as_object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError("no object")
-    return value

@@ -23,10 +23,6 @@ def never() -> bool:
     return False
 
 
-def _no_size(tool_id: str) -> int:
-    return 0
-
-
 def is_unicode(text: str) -> bool:
     """Whether a text can be written as UTF-8: it has no half of a pair of surrogates."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
@@ -46,7 +42,7 @@ class Request(Query):
     # ids of candidates that stand first, in this order: a model chose them. With ``auto_k`` they are the answer
     first: Sequence[str] = ()
     # the tokens of a tool by its id, at least 0, for ``budget_tokens``
-    size_of: Callable[[str], int] = field(default=_no_size, repr=False, compare=False)
+    size_of: Callable[[str], int] = field(default=lambda _: 0, repr=False, compare=False)
     # time of ``time.monotonic()``, in seconds, after which no further stage starts; or None
     deadline: float | None = None
     # whether the caller no longer waits; called before each stage

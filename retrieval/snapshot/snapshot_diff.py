@@ -150,8 +150,8 @@ def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, tuple[Any, Any]]
         id_ = new.tool_id(number)
         known = at.pop(id_, None)
         if known is None or old.tools.text(known) != new.tools.text(number):
-            rows[id_] = (None if known is None else old.tools.json_object(known), new.tools.json_object(number))
-    return rows | {id_: (old.tools.json_object(number), None) for id_, number in at.items()}
+            rows[id_] = (None if known is None else old.tools.read(known, dict), new.tools.read(number, dict))
+    return rows | {id_: (old.tools.read(number, dict), None) for id_, number in at.items()}
 
 
 def _row_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:

@@ -360,6 +360,6 @@ def _json_text(value: Mapping[str, Any] | None) -> str:
 def catalog_message(engine: Engine, tool_ids: Sequence[str], next_page_token: str) -> pb.GetCatalogResponse:
     """Encode the description of a snapshot and of its namespaces, with one page of its tool ids."""
     page = replace(
-        engine.catalog(), namespaces=engine.namespaces(), tool_ids=tuple(tool_ids), next_page_token=next_page_token
+        engine.catalog(), namespaces=engine.namespaces, tool_ids=tuple(tool_ids), next_page_token=next_page_token
     )
     return pb.GetCatalogResponse(**message_fields(page))

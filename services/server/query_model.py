@@ -79,7 +79,7 @@ class Improved:
 
 def what_is_searched(engine: Engine) -> str:
     """What the model is told of the catalogue: the systems and objects that the caller may see."""
-    return searched_text(engine.catalog().tool_count, engine.namespaces(), _SEARCHED_CHARS)
+    return searched_text(engine.catalog().tool_count, engine.namespaces, _SEARCHED_CHARS)
 
 
 def open_query_chat(name: str, setting: str = "query_model") -> ChatModel:

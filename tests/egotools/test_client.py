@@ -86,7 +86,7 @@ async def test_a_graph_and_a_plan_are_those_of_the_engine(ask: Ask, engine: Hook
 
 async def test_catalog_and_all_tool_ids(ask: Ask, engine: HookedEngine) -> None:
     catalog = await ask("catalog")
-    own = replace(engine.catalog(), namespaces=engine.namespaces())
+    own = replace(engine.catalog(), namespaces=engine.namespaces)
     assert catalog == own
     ids = ["crm/find_customer", "crm/get_customer", "erp/list_orders"]
     assert await ask("tool_ids", page_size=2) == ids == await ask("tool_ids")

@@ -174,7 +174,7 @@ async def test_the_catalogue_counts_what_is_visible(engine: Engine, view: Visibl
     assert first.tool_count == first.node_counts["tool"] == first.filter_keys["id"] == len(found)
     assert first.filter_keys["namespace"] == 1
     assert [(each.name, each.tool_count) for each in first.namespaces] == [(SEEN, len(found))]
-    hidden = {name for each in engine.namespaces() if each.name != SEEN for name in each.objects}
+    hidden = {name for each in engine.namespaces if each.name != SEEN for name in each.objects}
     named = set(first.namespaces[0].objects)
     assert named and all(view.find_node(f"business_object:{name}") is not None for name in named)
     assert hidden - named, "other namespaces have objects of their own"

@@ -225,7 +225,7 @@ def _missing(
     if number is not None:
         graph, wanted = snapshot.adjacency, {*others} - {number}
         at = map(int, np.concatenate((graph.out_edges(number), graph.in_edges_of(number))))
-        linking = [edge for edge in at if {graph.head(edge), graph.tail(edge)} & wanted]
+        linking = [edge for edge in at if {int(graph.heads[edge]), int(graph.tails[edge])} & wanted]
         linking.sort(key=lambda edge: (-float(graph.confidences[edge]), edge))
         edges = tuple(traversed_edge(snapshot, edge) for edge in linking)
     holds = {

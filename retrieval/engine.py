@@ -202,9 +202,9 @@ class Engine:
     def _edge(self, number: int) -> GraphEdge:
         snapshot, edge = self.snapshot, self.snapshot.edges[number]
         return GraphEdge(
-            head=snapshot.node_key(snapshot.adjacency.head(number)),
+            head=snapshot.node_key(snapshot.adjacency.heads[number]),
             predicate=snapshot.predicates[snapshot.adjacency.predicates[number]],
-            tail=snapshot.node_key(snapshot.adjacency.tail(number)),
+            tail=snapshot.node_key(snapshot.adjacency.tails[number]),
             confidence=round(float(snapshot.adjacency.confidences[number]), 6),
             phrase="; ".join(edge.phrases),
             provenance=edge.provenance,

@@ -52,9 +52,9 @@ def traversed_edge(snapshot: Snapshot, edge: int, origin: str = "") -> Traversed
     """An edge as an answer shows it."""
     adjacency = snapshot.adjacency
     return TraversedEdge(
-        head=snapshot.node_key(adjacency.head(edge)),
+        head=snapshot.node_key(adjacency.heads[edge]),
         predicate=snapshot.predicates[adjacency.predicates[edge]],
-        tail=snapshot.node_key(adjacency.tail(edge)),
+        tail=snapshot.node_key(adjacency.tails[edge]),
         confidence=round(float(adjacency.confidences[edge]), 6),
         origin=origin,
     )

@@ -38,14 +38,6 @@ class Adjacency:
             confidences=self.confidences[edges],
         )
 
-    def head(self, edge: int) -> int:
-        """Return the head node of an edge."""
-        return int(self.heads[edge])
-
-    def tail(self, edge: int) -> int:
-        """Return the tail node of an edge."""
-        return int(self.tails[edge])
-
     def out_edges(self, node: int) -> NDArray[np.int64]:
         """Return the numbers of the outgoing edges of a node, ascending, int64."""
         return np.arange(int(self.out_pointers[node]), int(self.out_pointers[node + 1]), dtype=np.int64)

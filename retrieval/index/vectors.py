@@ -30,6 +30,7 @@ _PROPOSED, _LEAST_PROPOSED, _SHARE_PROPOSED = 5, 300, 100
 # many times the rows. Found on 4,629, 36,760 and 100,000 rows.
 _EXACT_FACTOR = 130
 _BLOCK = 256  # rows of 384 float32: 400 KB
+_SIGN_AND_VALUE, _BIAS = np.int32(-0x70002000), np.float32(2.0**112)  # of a float16 in the bits of a float32
 Nearest: TypeAlias = tuple[NDArray[np.int64], Floats1d]  # rows, best first, and their cosines
 _TOOLS, _OTHERS = "tools", "others"
 
@@ -71,12 +72,10 @@ class NodeVectors:
         """Return the stored vectors of these rows, float32 [rows, D]."""
         if len(numbers) and int(numbers.max()) < len(self._tools):
             return self._tools.rows(numbers)
-        return np.asarray(self._vectors[numbers], dtype=np.float32)
+        return _float32(self._vectors[numbers])
 
     def similarities(self, query_D: Floats1d, rows: NDArray[np.integer[Any]]) -> Floats1d:
         """Return the cosine of the query with each of the rows, float32 [rows], in [-1, 1]."""
-        if len(rows) and int(rows.max()) < len(self._tools):
-            return self._tools.cosines(query_D, rows)
         return np.asarray(self.rows(rows) @ query_D, dtype=np.float32)
 
     def similarities_of(self, queries: Sequence[Floats1d], rows: NDArray[np.integer[Any]]) -> list[Floats1d]:
@@ -120,12 +119,12 @@ class _Part:
 
     def rows(self, rows: NDArray[np.integer[Any]]) -> Floats2d:
         """Return the vectors of these rows of the part, float32 [rows, D]."""
-        return np.asarray(self._vectors[rows], dtype=np.float32)
+        return _float32(self._vectors[rows])
 
     def cosines(self, query_D: Floats1d, rows: NDArray[np.integer[Any]] | None) -> Floats1d:
         """Return the cosine of the query with these rows of the part, or with all, float32 [rows]."""
         chosen = self._vectors if rows is None else self._vectors[rows]
-        return np.asarray(np.asarray(chosen, dtype=np.float32) @ query_D, dtype=np.float32)
+        return np.asarray(_float32(chosen) @ query_D, dtype=np.float32)
 
     def nearest(self, query_D: Floats1d, k: int, allowed: NDArray[np.bool_] | None) -> Nearest:
         """Return the nearest rows of the part, numbered in the whole; see :meth:`NodeVectors.nearest`."""
@@ -155,6 +154,17 @@ class _Part:
             if len(rows) >= wanted or size >= len(self):
                 return rows
             size *= 4
+
+
+def _float32(vectors: NDArray[Any]) -> Floats2d:
+    """The same values as float32; those of float16 in a sixth of NumPy's time. Their bits are shifted to where float32 has them, and a product
+    corrects the exponent, which counts from 15 and not from 127: exact for every finite value."""
+    if vectors.dtype != np.float16:
+        return np.asarray(vectors, dtype=np.float32)
+    bits = vectors.view(np.int16).astype(np.int32)
+    bits <<= 13
+    bits &= _SIGN_AND_VALUE
+    return np.multiply(bits.view(np.float32), _BIAS, dtype=np.float32)
 
 
 def _faiss() -> Any:

@@ -133,8 +133,8 @@ def snapshot_graph(snapshot: Snapshot) -> nx.MultiDiGraph[str]:
     adjacency = snapshot.adjacency
     for number, edge in enumerate(snapshot.edges):
         graph.add_edge(
-            keys[adjacency.head(number)],
-            keys[adjacency.tail(number)],
+            keys[adjacency.heads[number]],
+            keys[adjacency.tails[number]],
             key=edge.key,
             predicate=snapshot.predicates[adjacency.predicates[number]],
             confidence=float(adjacency.confidences[number]),

@@ -162,7 +162,7 @@ class Snapshot:
         """Number of tools. The tools are the first nodes: tool ``i`` is node ``i``."""
         return len(self.tools)
 
-    @property
+    @cached_property
     def tool_numbers(self) -> NDArray[np.int64]:
         """The numbers of the tools that whoever reads may see, ascending, int64: of a whole snapshot all."""
         return np.arange(self.tool_count)
@@ -170,7 +170,7 @@ class Snapshot:
     @property
     def visible_count(self) -> int:
         """The number of these tools."""
-        return self.tool_count
+        return len(self.tool_numbers)
 
     @property
     def known_predicates(self) -> tuple[str, ...]:

@@ -166,7 +166,7 @@ def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
     edges = set()
     for number in np.flatnonzero((adjacency.heads < tools) & (adjacency.tails < tools)).tolist():
         row = snapshot.edges[number]
-        head, tail = ids[adjacency.head(number)], ids[adjacency.tail(number)]
+        head, tail = ids[adjacency.heads[number]], ids[adjacency.tails[number]]
         predicate = snapshot.predicates[adjacency.predicates[number]]
         edges.add(ToolEdge(head, predicate, tail, row.parameter, row.output))
     return edges

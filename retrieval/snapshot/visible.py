@@ -63,7 +63,6 @@ class VisibleSnapshot(Snapshot):
         self._whole = whole
         self._visible = nodes
         self._tools = tools = nodes[: whole.tool_count]
-        self._tool_numbers = np.flatnonzero(tools)
         self.adjacency = whole.adjacency.subset(edges)
         self.nodes = whole.nodes.changed(_without_texts)
         self.fields = {field: index.restricted(tools) for field, index in whole.fields.items()}
@@ -77,15 +76,10 @@ class VisibleSnapshot(Snapshot):
         self.value_shapes = whole.value_shapes.restricted(lambda tool: bool(tools[tool]))
         self.filters = whole.filters.restricted(tools, find_tool)
 
-    @property
+    @cached_property
     def tool_numbers(self) -> NDArray[np.int64]:
         """The numbers of the visible tools, ascending, int64."""
-        return self._tool_numbers
-
-    @property
-    def visible_count(self) -> int:
-        """The number of visible tools."""
-        return len(self._tool_numbers)
+        return np.flatnonzero(self._tools)
 
     @cached_property
     def known_predicates(self) -> tuple[str, ...]:

@@ -321,6 +321,14 @@ def test_an_altered_index_is_refused(tmp_path: Path, row: object) -> None:
 ROWS, VECTOR_TOOLS, K = 4_000, 1_500, 100
 
 
+def test_the_stored_values_are_read_exactly(tmp_path: Path) -> None:
+    stored = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    values = stored[np.isfinite(stored)].astype(np.float32).reshape(-1, 8)
+    write_vectors(tmp_path, "all", values, with_index=False)
+    read = NodeVectors(tmp_path, "all").rows(np.arange(len(values)))
+    assert read.tobytes() == values.tobytes()
+
+
 def _unit_rows(rows: int, *, seed: int) -> Floats2d:
     """Rows of 40 groups, as texts of like tools are."""
     draw = np.random.default_rng(seed)

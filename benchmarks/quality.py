@@ -234,10 +234,6 @@ def _found(results: Results) -> Found:
     return {(one.set, one.system, one.k, one.minus or BASELINES[0]): one for one in results.results}
 
 
-def _told(results: Results) -> str:
-    return f"Measured with {results.measured}. Command: `make bench-quality`."
-
-
 def _mean_table(results: Results) -> Iterator[str]:
     """Each system over the nine sets: the mean with its interval, the median, and the mean difference to ``rrf``."""
     found = _found(results)
@@ -252,7 +248,7 @@ def _mean_table(results: Results) -> Iterator[str]:
         cells = [f"{100 * one.value:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" for one in means]
         gains = "/".join(_points(one) for one in means) if means[0].minus else ""
         yield f"| `{system}` | {' | '.join(cells)} | {'/'.join(f'{one:.1f}' for one in medians)} | {gains} |"
-    yield f"\n{_told(results)}"
+    yield f"\nMeasured with {results.measured}. Command: `make bench-quality`."
 
 
 def _set_table(results: Results) -> Iterator[str]:

@@ -47,17 +47,7 @@ GRAPH_RULE_SETS = {
 """Sets that a rule of the tool graph (``ingest/linking``) or of its use (``retrieval/completion``) was found on, and
 what it concludes. They are counted apart. The rule of the shipped company was found by reading edges of its documents, not its requests.
 """
-MACRO_SETS = (
-    "apibank",
-    "bfcl",
-    "gtc",
-    "metatool",
-    "restbench",
-    "sealtools",
-    "taskbench",
-    "tau2_service",
-    "ultratool",
-)
+MACRO_SETS = tuple("apibank bfcl gtc metatool restbench sealtools taskbench tau2_service ultratool".split())
 """The nine sets of the published mean."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graph_tool_call import ToolGraph
 
@@ -21,7 +21,12 @@ def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search:
     # It warns that a large catalogue should have embeddings; it is measured with them and without.
     warnings.simplefilter("ignore", UserWarning)
     graph = ToolGraph()
-    graph.ingest_mcp_tools([_mcp(tool) for tool in tools])
+    rows = [
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
+        | ({"outputSchema": tool.output_schema} if tool.output_schema else {})
+        for tool in tools
+    ]
+    graph.ingest_mcp_tools(rows)
     names = {tool.id: tool.name for tool in tools}
     for tool in tools:
         for needed in tool.depends_on:
@@ -30,8 +35,3 @@ def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search:
         graph.enable_embedding(embed)
     ids = {tool.name: tool.id for tool in tools}
     return lambda query, k: [ids[found.name] for found in graph.retrieve(query, top_k=k)]
-
-
-def _mcp(tool: PeerTool) -> dict[str, Any]:
-    row = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
-    return {**row, "outputSchema": tool.output_schema} if tool.output_schema else row

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 Search = Callable[[str, int], list[str]]
 """Answers a request in plain words with the ids of at most k tools, best first."""
@@ -87,7 +87,8 @@ def run_job(job: Mapping[str, Any]) -> None:
         _answer(search, queries[0], job["run"]["k"], known)
     with Path(job["rows"]).open("w", encoding="utf-8") as rows:
         for query in queries:
-            _append(rows, _answer(search, query, job["run"]["k"], known))
+            rows.write(json.dumps(_answer(search, query, job["run"]["k"], known)) + "\n")
+            rows.flush()
     done = {**job["run"], "failure": ""}
     Path(job["header"]).write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
 
@@ -156,11 +157,6 @@ def _answer(search: Search, query: Mapping[str, Any], k: int, known: frozenset[s
         error = "the answer has too many tools, one of them twice, or one that the catalogue does not have"
         tools = []
     return {"id": query["id"], "tools": tools, "ms": {"total": spent_ms}, "fallbacks": [], "error": error}
-
-
-def _append(rows: TextIO, row: Mapping[str, Any]) -> None:
-    rows.write(json.dumps(row) + "\n")
-    rows.flush()
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

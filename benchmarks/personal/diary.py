@@ -66,10 +66,14 @@ def write_calendars(
         calendar.add("VERSION", "2.0")
     for number in range(count):
         event, about = _event(number, people, random)
-        day = {0: today - timedelta(days=6), 2: date(today.year, 2, 10)}.get(number) or _day(today, random)
+        known = {0: today - timedelta(days=6), 2: date(today.year, 2, 10)}
+        day = known.get(number) or today - timedelta(days=random.randint(15, 730))
         kind = number % 5
         if kind == 3:
-            _all_day(event, about, day, random.randint(1, 4), truth)
+            days = random.randint(1, 4)
+            event.add("DTSTART", day)
+            event.add("DTEND", day + timedelta(days=days))
+            _tell(about, about.uid, [day + timedelta(days=each) for each in range(days)], truth)
         elif kind == 4:
             calendars[1].add_component(_recurring(event, about, day, zone, today, number // 5, random, truth))
         else:
@@ -77,10 +81,6 @@ def write_calendars(
         calendars[number % 2].add_component(event)
     for name, calendar in zip(("home.ics", "work.ics"), calendars, strict=True):
         (folder / name).write_bytes(calendar.to_ical())
-
-
-def _day(today: date, random: Random) -> date:
-    return today - timedelta(days=random.randint(15, 730))
 
 
 def _event(number: int, people: Sequence[Acquaintance], random: Random) -> tuple[Event, _Written]:
@@ -112,12 +112,6 @@ def _single(event: Event, about: _Written, day: date, zone: ZoneInfo, random: Ra
     event.add("DTSTART", start)
     event.add("DTEND", end)
     _tell(about, about.uid, _days(start, end, zone), truth)
-
-
-def _all_day(event: Event, about: _Written, day: date, days: int, truth: TruthTables) -> None:
-    event.add("DTSTART", day)
-    event.add("DTEND", day + timedelta(days=days))
-    _tell(about, about.uid, [day + timedelta(days=each) for each in range(days)], truth)
 
 
 def _recurring(

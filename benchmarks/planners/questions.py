@@ -122,7 +122,8 @@ def score_answer(truth: Truth, answer: Answer) -> Score:
     paper = bool(needed & cells) or any(_stands_in(name, said) for name in needed)
     if truth.kind == "ranking":
         return Score(paper, _is_ranked(truth.parts[0], answer))
-    return Score(paper, _in_columns(truth, answer) or _in_text(truth, needed, said))
+    is_told = not any(truth.digests) and all(_stands_in(name, said) for name in needed)
+    return Score(paper, _in_columns(truth, answer) or is_told)
 
 
 def _plain(value: object) -> str:
@@ -146,10 +147,6 @@ def _in_columns(truth: Truth, answer: Answer) -> bool:
     plain = [{_plain(value) for value in column} for column in columns]
     sets = [column - (also - set().union(*parts)) for column in plain]
     return all(part in sets for part in parts) or set().union(*parts) in sets
-
-
-def _in_text(truth: Truth, needed: set[str], said: str) -> bool:
-    return not any(truth.digests) and all(_stands_in(name, said) for name in needed)
 
 
 def _is_ranked(ranked: tuple[str | float, ...], answer: Answer) -> bool:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,13 +56,9 @@ class Row:
     fast: bool = False
 
 
-def asked_for(measure: Callable[[Path], Awaitable[Figure]]) -> Callable[[Path], Figure]:
+def asked_for(measure: Callable[[Path], Coroutine[None, None, Figure]]) -> Callable[[Path], Figure]:
     """The measure of a row from a coroutine."""
-
-    async def measured(folder: Path) -> Figure:
-        return await measure(folder)
-
-    return lambda folder: asyncio.run(measured(folder))
+    return lambda folder: asyncio.run(measure(folder))
 
 
 def row_store(folder: Path) -> Path:

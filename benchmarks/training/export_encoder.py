@@ -25,8 +25,8 @@ from benchmarks.training.export_minilm import (
     load_published,
     put_in_place,
     quantise,
-    sha256,
 )
+from retrieval.snapshot.manifest import file_digest
 
 TEXTS = (
     "Create a purchase order for 40 pumps from Meier, then tell the buyer",
@@ -79,7 +79,7 @@ def make_card(folder: Path, agreement: list[float]) -> dict[str, Any]:
         "max_tokens": MAX_TOKENS,
         "token_output": TOKEN_OUTPUT,
         "agreement_with_fp32": {"texts": list(TEXTS), "cosines": agreement, "least": LEAST_COSINE},
-        "files": {name: {"sha256": sha256(folder / name)} for name in ("model.onnx", "tokenizer.json")},
+        "files": {name: {"sha256": file_digest(folder / name)} for name in ("model.onnx", "tokenizer.json")},
     }
 
 

@@ -22,13 +22,14 @@ caller gets the finished vector from ``input_ids`` and ``attention_mask``. How i
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from retrieval.snapshot.manifest import file_digest
 
 PUBLISHED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -37,11 +38,6 @@ LAYERS, HEADS, WIDTH = 6, 12, 384
 BLOCK = 128
 TOKEN_OUTPUT = f"/layers.{LAYERS - 1}/norm_down/LayerNormalization_output_0"
 """The tensor of the graph with a vector for each token; a session adds it to the outputs."""
-
-
-def sha256(path: Path) -> str:
-    """Hash a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def build_model(weights: dict[str, Any]) -> Any:
@@ -159,7 +155,7 @@ def load_published(folder: Path) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     source = folder / "model.safetensors"
-    if sha256(source) != PUBLISHED_SHA256:
+    if file_digest(source) != PUBLISHED_SHA256:
         raise SystemExit(f"{source} is not the published model: its sha256 differs from {PUBLISHED_SHA256}.")
     weights: dict[str, Any] = load_file(str(source))
     return weights

@@ -70,7 +70,8 @@ def main(
     """Fit, print the table, write."""
     cases = [_read(name, stores / name / "store", limit) for name in CATALOGUES if (stores / name / "store").is_dir()]
     encoder = with_recent_vectors(open_engine(cases[0].store).encoder)
-    background, probes = _background(cases, encoder, _tool_vectors(stores / _OTHERS / "store"))
+    others = open_snapshot(stores / _OTHERS / "store")
+    background, probes = _background(cases, encoder, others.vectors.rows(others.tool_numbers))
     evidence = [_evidence(case, cases, background, probes, encoder) for case in cases]
     print("\n".join(table(evidence)), flush=True)
     task, served, needed = fit_task(evidence), fit_served(evidence), fit_needed(evidence)
@@ -100,11 +101,6 @@ def _read(name: str, store: Path, limit: int) -> Case:
     case = read_case(replace(one, split="dev") if name == SHIPPED else one, store, limit=limit)
     more = tuple(query for tasks in long for query in read_case(tasks, store, limit=limit // 5).queries)
     return replace(case, queries=case.queries + more)
-
-
-def _tool_vectors(store: Path) -> Floats2d:
-    snapshot = open_snapshot(store)
-    return snapshot.vectors.rows(np.arange(snapshot.tool_count))
 
 
 def clustered(vectors_ND: Floats2d, count: int, *, seed: int = 0) -> Floats2d:

@@ -30,8 +30,8 @@ from benchmarks.training.export_minilm import (
     export_tokenizer,
     load_start,
     quantise,
-    sha256,
 )
+from retrieval.snapshot.manifest import file_digest
 
 NAME = "egotools-cross-int8.v1"
 QUERY_TOKENS, DOCUMENT_TOKENS = 32, 40
@@ -206,12 +206,12 @@ def export(model: Any, options: argparse.Namespace, count: int) -> None:
             "steps": [phase.steps for phase in PHASES],
             "seed": options.seed,
             "lists": count,
-            "lists_sha256": sha256(options.lists),
+            "lists_sha256": file_digest(options.lists),
             "data": "benchmarks/training/written/DATASHEET.md, without every fifth document",
         },
         "query_tokens": QUERY_TOKENS,
         "document_tokens": DOCUMENT_TOKENS,
-        "files": {name: {"sha256": sha256(out / name)} for name in ("model.onnx", "tokenizer.json")},
+        "files": {name: {"sha256": file_digest(out / name)} for name in ("model.onnx", "tokenizer.json")},
     }
     (out / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

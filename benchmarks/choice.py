@@ -1,4 +1,4 @@
-"""What a model's choice among the best 40 tools is worth, and a budget of tokens: ``python -m benchmarks.choice`` renews two tables of docs/results.md.
+"""What a model's choice among the best 40 tools is worth, and a budget of tokens: ``python -m benchmarks.choice`` renews tables of docs/results.md and notes/agents.md.
 
 The choices are recorded (``benchmarks/choices.jsonl``: set, request, whether needs were given, tools; ids as the first 12 digits of their
 SHA-256): a model saw each task with the 40 tools that ``egotools serve --chooser`` shows, and no answer. Here they stand for its answers.
@@ -33,7 +33,7 @@ from retrieval.query.request import Request
 from services.jobs.build import build_snapshot
 from services.server.messages import tool_tokens
 
-_CHOICES = ROOT / "benchmarks" / "choices.jsonl"
+_CHOICES, _NOTE = ROOT / "benchmarks" / "choices.jsonl", ROOT / "benchmarks" / "notes" / "agents.md"
 _TOKENS = (1_000, 2_000, 4_000)  # of schemas
 _Chosen = Mapping[tuple[str, bool], list[str]]  # request and whether needs were given → tools
 
@@ -42,7 +42,7 @@ def main(out: Annotated[Path, typer.Option(help="Folder of snapshots.")] = ROOT 
     """Ask each request without the recorded choice and with it, and within budgets, and renew the tables."""
     encoder = with_recent_vectors(load_encoder(DEFAULT_ENCODER, workers=2))
     measured = f"Measured with {current(DEFAULT_ENCODER)}. Command: `python -m benchmarks.choice`."
-    replace_block(ROOT / "docs" / "results.md", "budgets", "\n".join([*_budgets(out, encoder), "", measured]))
+    replace_block(_NOTE, "budgets", "\n".join([*_budgets(out, encoder), "", measured]))
     chosen: dict[str, dict[tuple[str, bool], list[str]]] = defaultdict(dict)
     for row in map(json.loads, _CHOICES.read_text(encoding="utf-8").splitlines()):
         chosen[row["set"]][row["request"], row["needs"]] = row["tools"]

@@ -182,7 +182,7 @@ async def _foreign_tools(folder: Path, *, queries: int, tenants: int) -> Figure:
         metadata = (("authorization", f"Bearer {token}"),)
         k = own.randint(1, 10)
         query = " ".join(["list", *own.choices(words, k=own.randint(1, 15))])
-        message = pb.RetrieveRequest(query=query, k=k, explain=True, preset=own.choice(("", "", "paper")))
+        message = pb.RetrieveRequest(query=query, k=k, explain=True, preset=own.choice(("", "", "fast")))
         reply = await stub.Retrieve(message, metadata=metadata, timeout=_TIMEOUT_S)
         graph = await stub.Neighbors(
             pb.NeighborsRequest(node=own.choice(sorted(seen)), limit=1_000),

@@ -12,6 +12,7 @@ import hashlib
 import json
 import logging
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -278,7 +279,8 @@ def _checked(
 
 
 def _fault_of(text: str, names: Collection[str]) -> str:
-    """Why a phrase cannot be used, in one word; empty where it can."""
+    """Why a phrase cannot be used, in one word; empty where it can. Letters of other widths and styles are read as the plain ones."""
+    text = unicodedata.normalize("NFKC", text)
     if len(text) > MAX_CHARS or len(tokens := text.casefold().split()) > MAX_WORDS:
         return "too-long"
     if not words(text):

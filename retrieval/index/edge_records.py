@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -59,20 +59,23 @@ class EdgeRecords(Sequence[EdgeRecord]):
         """Return which documents state the edges of a mask, bool [edges]: the edge of each statement, int64 [statements], the
         ids of tools, and the position in them of the tool of each statement, int64 [statements]."""
         table = self._table
-        edge_P = np.repeat(np.arange(len(table.keys)), np.diff(table.place_pointers))
-        place_W = np.isin(edge_P, self._numbers[wanted])
-        tools, position_W = np.unique(table.places[place_W, 0], return_inverse=True)
-        return edge_P[place_W], [table.texts[int(tool)] for tool in tools], position_W
+        with refuse_invalid(self._subject):
+            edge_P = np.repeat(np.arange(len(table.keys)), np.diff(table.place_pointers))
+            place_W = np.isin(edge_P, self._numbers[wanted])
+            tools, position_W = np.unique(table.places[place_W, 0], return_inverse=True)
+            return edge_P[place_W], [table.texts[int(tool)] for tool in tools], position_W
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def __getitem__(self, index: Any) -> Any:
         """:param index: the number of one edge."""
-        edge = int(self._numbers[index])
         with refuse_invalid(self._subject):
-            record = self._record(edge)
+            record = self._record(int(self._numbers[index]))
         return self._change(record) if self._change else record
+
+    def __iter__(self) -> Iterator[EdgeRecord]:
+        return map(self.__getitem__, range(len(self)))
 
     def _record(self, edge: int) -> EdgeRecord:
         table, texts = self._table, self._table.texts

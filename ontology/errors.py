@@ -58,7 +58,8 @@ class EgotoolsError(Exception):
         cls.exit_code = exit_code or cls.exit_code
 
     def __init__(self, problem: str, *, subject: str = "", remedy: str = "") -> None:
-        self.problem = redact(problem if len(problem) <= _MOST_CHARS else f"{problem[:_MOST_CHARS]} …")
+        redacted = redact(problem[: 2 * _MOST_CHARS])  # before it is cut: a shape that is cut is none
+        self.problem = redacted if len(redacted) <= _MOST_CHARS else f"{redacted[:_MOST_CHARS]} …"
         self.subject = redact(subject)
         super().__init__(self.problem)
         self.remedy = remedy

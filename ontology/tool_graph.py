@@ -43,8 +43,6 @@ class Triple:
 
 SurfaceForms: TypeAlias = tuple[tuple[str, int], ...]
 """``(form, count)`` of each form of a name in the documents, the most frequent first."""
-
-
 Aliases: TypeAlias = tuple[tuple[str, str], ...]
 """``(alias, origin)`` of each other name of a node; the origin is ``sources file``."""
 
@@ -62,8 +60,6 @@ class NodeAttributes(TypedDict):
 
 MAX_PROVENANCE = 8
 """Maximum number of provenances that an edge keeps."""
-
-
 EDGE_DETAILS = ("parameter", "output", "entity", "field")
 """What more is known of an edge between tools: the input that is filled, the output that fills it, and the entity and its field that
 they share; the columns of :attr:`EdgeTable.details`."""

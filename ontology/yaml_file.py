@@ -20,6 +20,7 @@ _MAX_BYTES = 2**20
 _MAX_DEPTH, _MAX_VALUES = 20, 200_000  # of a file, with what its anchors stand for written out
 _Place: TypeAlias = tuple[object, ...]
 _Model = TypeVar("_Model")
+_Rows = TypeVar("_Rows", bound="Rows")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -73,9 +74,6 @@ class Rows(BaseModel):
     """The base of models of files: a key that the model does not have is a fault."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-_Rows = TypeVar("_Rows", bound=Rows)
 
 
 class Checked(NamedTuple, Generic[_Model]):

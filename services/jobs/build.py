@@ -35,7 +35,7 @@ from ingest.extract.extractor import Extractor
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import Overlay, load_overlays
 from ingest.phrases import PhraseReport, Phrases, collect_phrases
-from ingest.pipeline import build_tool_graph, return_freed_memory
+from ingest.pipeline import build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.addresses import find_documents
 from ingest.sources.catalog import named_sources
@@ -47,7 +47,7 @@ from ingest.trust.quarantine import APPROVALS, Examined, admitted, examine, read
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, NotFoundError
 from ontology.files import code_digest
 from ontology.ontology import Ontology, load_ontology
-from ontology.reporting import Progress, no_progress, now, timed
+from ontology.reporting import Progress, no_progress, now, return_freed_memory, timed
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, PHRASES, Tool
 from retrieval.index.records import Records, Texts
 from retrieval.ranking.weights import weights_of

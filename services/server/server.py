@@ -23,6 +23,7 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference.chat import ChatModel
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.files import write_file
+from ontology.reporting import return_freed_memory
 from retrieval.engine import Engine
 from services.outcomes import OUTCOMES
 from services.server.access.authentication import access_of, warn_of_unknown_filters
@@ -293,9 +294,7 @@ class Server:
 
         async def trim_heap() -> None:
             await asyncio.sleep(_FREED_AFTER_S)
-            trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-            if trim is not None:
-                await in_background(lambda: trim(0))
+            await in_background(return_freed_memory)
 
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(lambda: self._spawn(trim_heap()))

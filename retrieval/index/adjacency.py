@@ -5,14 +5,12 @@ Edges are numbered by head, then tail, then key. So a node's outgoing edges are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.records import load_mapped
-
+GRAPH = "graph"  # how the names of its files begin
 _MOST_EDGES = 0.5  # above this share of the edges one pass over all of them is faster
 
 
@@ -103,17 +101,6 @@ def make_adjacency(
         in_pointers=_pointers(tails, size),
         in_edges=(by_tail & 0xFFFFFFFF).astype(np.int32),
     )
-
-
-def write_adjacency(folder: Path, adjacency: Adjacency) -> None:
-    """Write an adjacency."""
-    for part in fields(Adjacency):
-        np.save(folder / f"graph.{part.name}.npy", getattr(adjacency, part.name))
-
-
-def read_adjacency(folder: Path) -> Adjacency:
-    """Open the memory-mapped adjacency of a snapshot folder."""
-    return Adjacency(**{part.name: load_mapped(folder / f"graph.{part.name}.npy") for part in fields(Adjacency)})
 
 
 def _pointers(ends: NDArray[np.int32], size: int) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
@@ -24,7 +24,7 @@ from inference.encoder import Floats1d
 from ontology.names import expand, noun_lemma, stop_words, verb_lemma, words
 from ontology.tool import Tool, tool_text
 from ontology.tool_effects import effect_of
-from retrieval.index.records import load_mapped
+from retrieval.index.records import read_columns, write_columns
 
 MAX_NGRAM = 3  # paper, algorithm 2: n_max = 3
 _MAX_TOKENS = 4_000
@@ -134,13 +134,12 @@ def postings_of(counted: Sequence[NDArray[np.void]]) -> Postings:
 
 def write_postings(folder: Path, field: str, postings: Postings) -> None:
     """Write the postings of one field."""
-    for part in fields(Postings):
-        np.save(folder / f"bm25.{field}.{part.name}.npy", getattr(postings, part.name))
+    write_columns(folder, f"bm25.{field}", postings)
 
 
 def read_postings(folder: Path, field: str) -> Postings:
     """Open the memory-mapped postings of one field."""
-    return Postings(**{part.name: load_mapped(folder / f"bm25.{field}.{part.name}.npy") for part in fields(Postings)})
+    return read_columns(folder, f"bm25.{field}", Postings)
 
 
 class Bm25Index:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from egotools.values import Provenance
 from ontology.tool_graph import EDGE_DETAILS, EdgeTable
-from retrieval.index.records import Texts, load_mapped, refuse_invalid, write_lines
+from retrieval.index.records import Texts, read_columns, refuse_invalid, write_columns, write_lines
 
-_NAME = "edges"
-_COLUMNS = tuple(part.name for part in fields(EdgeTable) if part.name != "texts")
+_NAME = "edges"  # of the files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +42,7 @@ class EdgeRecords(Sequence[EdgeRecord]):
     def __init__(self, folder: Path) -> None:
         texts = Texts(folder / _NAME)
         self._subject = str(texts.path)
-        self._table = EdgeTable(texts=texts, **{name: load_mapped(_path(folder, name)) for name in _COLUMNS})
+        self._table = read_columns(folder, _NAME, EdgeTable, texts=texts)
         self._numbers: NDArray[np.int64] = np.arange(len(self._table.keys))
         self._change: Callable[[EdgeRecord], EdgeRecord] | None = None
 
@@ -99,9 +98,4 @@ class EdgeRecords(Sequence[EdgeRecord]):
 def write_edge_records(folder: Path, table: EdgeTable) -> None:
     """Write a table of edges."""
     write_lines(folder / _NAME, table.texts, ".txt")
-    for name in _COLUMNS:
-        np.save(_path(folder, name), getattr(table, name))
-
-
-def _path(folder: Path, column: str) -> Path:
-    return folder / f"{_NAME}.{column}.npy"
+    write_columns(folder, _NAME, table)

@@ -8,8 +8,9 @@ import json
 import mmap
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from ontology.errors import DocumentError, SnapshotCorruptError
 from ontology.json_values import canonical_text
 
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 MAPPED_FROM_BYTES = 64 * 1024  # smaller files are read: those of one snapshot are 3 MB at most
 
 # Held by whoever reads an array's header, which NumPy parses as Python. CPython before 3.11.8 and 3.12.2 now and then
@@ -36,6 +39,19 @@ def load_mapped(path: Path) -> NDArray[Any]:
     return array
 
 
+def write_columns(folder: Path, name: str, table: Any) -> None:
+    """Write the arrays among the fields of a dataclass, a file ``NAME.FIELD.npy`` each."""
+    for part in fields(table):
+        if isinstance(column := getattr(table, part.name), np.ndarray):
+            np.save(folder / f"{name}.{part.name}.npy", column)
+
+
+def read_columns(folder: Path, name: str, kind: type[_T], **others: Any) -> _T:
+    """Return a dataclass of memory-mapped arrays as :func:`write_columns` wrote them; ``others`` are its fields that are none."""
+    parts = (part.name for part in fields(cast("Any", kind)) if part.name not in others)
+    return kind(**others, **{part: load_mapped(folder / f"{name}.{part}.npy") for part in parts})
+
+
 def map_bytes(path: Path) -> mmap.mmap | bytes:
     """Return the content of a file, memory-mapped unless it is small."""
     if path.stat().st_size < MAPPED_FROM_BYTES:
@@ -44,8 +60,6 @@ def map_bytes(path: Path) -> mmap.mmap | bytes:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-_T = TypeVar("_T")
-_R = TypeVar("_R")
 # What reading a row of another form raises: of a file that was altered together with the manifest, which guards its content.
 _FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, DocumentError)
 

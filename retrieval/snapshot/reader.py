@@ -18,13 +18,13 @@ from inference.encoder import Floats1d
 from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.tool import Tool, is_own_profile, may_be_own_profile, tool_text
 from ontology.tool_graph import Aliases, SurfaceForms
-from retrieval.index.adjacency import Adjacency, read_adjacency
+from retrieval.index.adjacency import GRAPH, Adjacency
 from retrieval.index.bm25 import FIELDS, NAMES, Bm25Index, name_key, read_postings
 from retrieval.index.edge_records import EdgeRecords
 from retrieval.index.filters import FilterIndex
 from retrieval.index.lookup import Lookup, PrefixIndex
 from retrieval.index.phrases import PHRASES_FIELD, read_phrases
-from retrieval.index.records import Records, Texts
+from retrieval.index.records import Records, Texts, read_columns
 from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
 from retrieval.learned import PastRequests, read_past_requests
@@ -134,7 +134,7 @@ class Snapshot:
         self.nodes = Records(folder / NODES, NodeRecord.from_json)
         self.edges = EdgeRecords(folder)
         self._node_keys = Texts(folder / NODE_KEYS)
-        self.adjacency = read_adjacency(folder)
+        self.adjacency = read_columns(folder, GRAPH, Adjacency)
         self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))
         self.name_vectors = NodeVectors(folder, NAME_VECTORS, tool_count=len(self.tools))
         fields = (*FIELDS, PHRASES_FIELD) if manifest.phrases else FIELDS

@@ -19,7 +19,7 @@ from ontology.ontology import Ontology
 from ontology.tool import PHRASES, NamedSource, Tool
 from ontology.tool_graph import NodeAttributes, ToolGraph
 from ontology.value_shape import ShapeUse
-from retrieval.index.adjacency import make_adjacency, write_adjacency
+from retrieval.index.adjacency import GRAPH, make_adjacency
 from retrieval.index.bm25 import (
     NAMES,
     field_postings,
@@ -33,7 +33,7 @@ from retrieval.index.edge_records import write_edge_records
 from retrieval.index.filters import write_filters
 from retrieval.index.lookup import write_lookup
 from retrieval.index.phrases import phrases_of, write_phrases
-from retrieval.index.records import write_lines, write_records
+from retrieval.index.records import write_columns, write_lines, write_records
 from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.manifest import (
@@ -141,7 +141,7 @@ def _write_edges(folder: Path, graph: ToolGraph, predicates: Sequence[str]) -> C
         predicates=of_text[graph.predicates],
         confidences=graph.confidences.astype(np.float32),
     )
-    write_adjacency(folder, adjacency)
+    write_columns(folder, GRAPH, adjacency)
     write_edge_records(folder, graph.edges)
     counts = np.bincount(adjacency.predicates, minlength=len(predicates)).tolist()
     return Counter({name: count for name, count in zip(predicates, counts, strict=True) if count})

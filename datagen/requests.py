@@ -15,7 +15,7 @@ MAX_TOOLS = 5  # maximum number of tools of a path of the six classes
 # versions have it.
 EdgeKind = Literal["R-P", "P-P"]
 # One tool; each feeds the next; two or more feed one; one feeds two or more; parts that do not need each other, each of
-# which may be a chain of its own; a task of five to twelve tools, of any form
+# which may be a chain of its own
 Shape = Literal["single", "chain", "join", "fan", "set"]
 # The six classes of the paper's section 4.1: one request without steps; independent requests in any order; dependent
 # steps, the dependence stated; dependent steps, the dependence to be inferred; an action under a stated condition; a

@@ -122,8 +122,8 @@ def score_answer(truth: Truth, answer: Answer) -> Score:
     paper = bool(needed & cells) or any(_stands_in(name, said) for name in needed)
     if truth.kind == "ranking":
         return Score(paper, _is_ranked(truth.parts[0], answer))
-    is_told = not any(truth.digests) and all(_stands_in(name, said) for name in needed)
-    return Score(paper, _in_columns(truth, answer) or is_told)
+    in_text = not any(truth.digests) and all(_stands_in(name, said) for name in needed)
+    return Score(paper, _in_columns(truth, answer) or in_text)
 
 
 def _plain(value: object) -> str:

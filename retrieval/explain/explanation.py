@@ -12,7 +12,6 @@ from itertools import islice
 from retrieval.completion.needs import SUPPLIES
 from retrieval.explain.tool_facts import ToolFacts, given_inputs, given_values, tool_facts
 from retrieval.index.bm25 import terms
-from retrieval.index.phrases import phrases_of
 from retrieval.query.context import QueryContext, SupportingTool
 from retrieval.query.typed_values import find_values, short_name
 from retrieval.snapshot.graph_views import supplier_edges
@@ -56,7 +55,7 @@ class Explainer:
         used = f"used for {count} similar request{'s' if count > 1 else ''}" if count else ""
         opening = [*filter(None, (self._matched(tool_facts(context.snapshot, tool)), self._served(tool), used))]
         if not opening:  # the first everyday phrase that has a word of the request
-            phrases = phrases_of(context.snapshot.tool(tool)) if context.phrases is not None else ()
+            phrases = tool_facts(context.snapshot, tool).phrases if context.phrases is not None else ()
             phrase = next((each for each in phrases if context.query.weights.keys() & set(terms(each))), "")
             opening = [f'people say "{_cut(phrase, _MAX_NAME_CHARS)}"'] if phrase else []
         parts = self._inputs(tool)

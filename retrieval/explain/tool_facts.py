@@ -14,6 +14,7 @@ from ontology.names import words
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS
 from ontology.value_shape import shape_of
 from retrieval.index.bm25 import terms
+from retrieval.index.phrases import phrases_of
 from retrieval.query.typed_values import IDENTIFIER_WORDS, TypedValue, known_value, short_name
 from retrieval.snapshot.reader import Snapshot
 
@@ -88,6 +89,7 @@ class ToolFacts:
     context: tuple[str, ...]  # the names of all of those
     required_names: tuple[str, ...]  # the names of all required inputs
     origins: Mapping[str, str]  # what an overlay file says of the tool → ``FILE:LINE``
+    phrases: tuple[str, ...]  # everyday phrases
 
     @cached_property
     def required(self) -> tuple[Input, ...]:
@@ -153,6 +155,7 @@ def _facts(row: Any) -> ToolFacts:
         context=surroundings,
         required_names=tuple(each.name for each in inputs if each.required),
         origins=origins if isinstance(origins, dict) else {},
+        phrases=phrases_of(metadata),
     )
 
 

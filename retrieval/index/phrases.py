@@ -7,9 +7,10 @@ place of the vectors and no words in the field: its cosine stays as it was, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +25,16 @@ PHRASES_FIELD = "phrases"  # Name of the BM25 field and of the vectors
 _POINTERS = "phrases.pointers"
 
 
-def phrases_of(tool: Tool) -> tuple[str, ...]:
-    """The phrases of a tool; none where it has no phrases."""
-    return tuple(tool.metadata.get(PHRASES, {}).get("texts", ()))
+def phrases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The phrases in the metadata of a tool; none where it has no phrases."""
+    return tuple(metadata.get(PHRASES, {}).get("texts", ()))
 
 
 def write_phrases(folder: Path, tools: Sequence[Tool], encoder: Encoder, tools_TD: Floats2d) -> None:
     """Write the BM25 field and the vectors of the phrases. ``tools_TD``: the vectors of the tools' own texts, float32
     [tools, D]."""
-    texts = [phrases_of(tool) for tool in tools]
-    words = (terms("\n".join(phrases_of(tool)) or tool_text(tool)) for tool in tools)
+    texts = [phrases_of(tool.metadata) for tool in tools]
+    words = (terms("\n".join(phrases_of(tool.metadata)) or tool_text(tool)) for tool in tools)
     write_postings(folder, PHRASES_FIELD, make_postings(words))
     encoded = iter(encoder.encode([phrase for each in texts for phrase in each]))
     rows = [row for each, own in zip(texts, tools_TD, strict=True) for row in ([next(encoded) for _ in each] or [own])]

@@ -105,7 +105,7 @@ def write_snapshot(
     write_vectors(folder, NODE_VECTORS, vectors_ND, tool_count=len(content.tools))
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
     write_vectors(folder, NAME_VECTORS, names, with_index=False)
-    if any(map(phrases_of, content.tools)):
+    if any(phrases_of(tool.metadata) for tool in content.tools):
         write_phrases(folder, content.tools, content.encoder, vectors_ND[: len(content.tools)])
     return write_manifest(folder, _manifest(content, edges)).snapshot_id
 
@@ -166,10 +166,10 @@ def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]
 def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
     ontology, encoder = content.ontology, content.encoder
     nodes = Counter(node["type"] for node in content.graph.nodes.values())
-    said = [tool for tool in content.tools if phrases_of(tool)]
+    said = [tool for tool in content.tools if phrases_of(tool.metadata)]
     phrases = PhrasesInfo(
         tools=len({tool.id for tool in said}),
-        phrases=sum(len(phrases_of(tool)) for tool in said),
+        phrases=sum(len(phrases_of(tool.metadata)) for tool in said),
         by=tuple(sorted({tool.metadata[PHRASES].get("by", "") for tool in said})),
     )
     return Manifest(

@@ -190,7 +190,7 @@ def test_the_cosine_of_a_tool_is_that_of_its_best_phrase_and_of_its_text_where_i
     tools = np.asarray([5, 2, 0, 3])
     found = vectors.similarities_of(list(asked), tools)
     for query_D, cosines in zip(asked, found, strict=True):
-        texts = [phrases_of(snapshot.tool(int(tool))) or (snapshot.node_text(int(tool)),) for tool in tools]
+        texts = [phrases_of(snapshot.tool(int(tool)).metadata) or (snapshot.node_text(int(tool)),) for tool in tools]
         expected = [max(float(row @ query_D) for row in ENCODER.encode(list(each))) for each in texts]
         assert cosines == pytest.approx(expected, abs=2e-3)
     assert len(vectors.similarities(asked[0], np.empty(0, dtype=np.int64))) == 0

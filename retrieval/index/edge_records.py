@@ -43,6 +43,8 @@ class EdgeRecords(Sequence[EdgeRecord]):
         texts = Texts(folder / _NAME)
         self._subject = str(texts.path)
         self._table = read_columns(folder, _NAME, EdgeTable, texts=texts)
+        if self._table.places.shape[1:] != (5,):
+            raise ValueError(f"the places of edges have the shape {self._table.places.shape}")
         self._numbers: NDArray[np.int64] = np.arange(len(self._table.keys))
         self._change: Callable[[EdgeRecord], EdgeRecord] | None = None
 

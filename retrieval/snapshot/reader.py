@@ -88,7 +88,7 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
         raise SnapshotCorruptError(problem, subject=str(folder), remedy="Build again")
     try:
         return Snapshot(folder, manifest, lease)
-    except (OSError, ValueError, EOFError, RuntimeError) as error:
+    except (OSError, ValueError, TypeError, EOFError, RuntimeError) as error:
         raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
 
 

@@ -306,6 +306,9 @@ def _fit(formed: Sequence[tuple[str, str]], tools: Sequence[Tool], encoder: Enco
     encoded_PD = encoder.encode([text for _, text in formed])
     own_P = np.array([place[tool] for tool, _ in formed], dtype=np.int64)
     for start in range(0, len(formed), _BLOCK):
-        own_B = own_P[start : start + _BLOCK]
-        cosines_BT = encoded_PD[start : start + _BLOCK] @ tools_TD.T
-        yield from (cosines_BT.max(axis=1) - cosines_BT[np.arange(len(own_B)), own_B] <= MARGIN).tolist()
+        rows_BD = encoded_PD[start : start + _BLOCK]
+        cosines_B = np.einsum("bd,bd->b", rows_BD, tools_TD[own_P[start : start + _BLOCK]])
+        fits_B = cosines_B >= 1 - MARGIN  # no other tool is so much nearer
+        open_B = np.flatnonzero(~fits_B)
+        fits_B[open_B] = (rows_BD[open_B] @ tools_TD.T).max(axis=1) - cosines_B[open_B] <= MARGIN
+        yield from fits_B.tolist()

@@ -39,7 +39,7 @@ def ngram_entries(context: QueryContext) -> list[EntryNode]:
 
 POOL = 100  # how many of the best tools of each text search become candidates
 CLAUSE_POOL = 25  # the same for each clause
-PHRASE_POOL = 60  # how many of the best tools by everyday phrases become candidates
+PHRASE_POOL = 60  # how many of the best tools by the words of everyday phrases become candidates
 # How many tools of ego graphs become candidates, those of the rarest entry nodes first: a hub of real documents has a
 # quarter of all tools. Chosen for its time; between 400 and 5,000 no set changes at 10.
 EGO_TOOLS = 400
@@ -63,7 +63,7 @@ def generate_candidates(context: QueryContext) -> None:
             limit = EGO_TOOLS if config.text_candidates else None  # the algorithm as printed has none
             found.append(ensemble_tools(context, allowed, limit=limit))
         if config.text_candidates:
-            fields, phrases = context.snapshot.fields, context.phrases
+            fields = context.snapshot.fields
             found.append(fields["text"].best(query.weights, POOL, allowed=allowed))
             found += [fields["whole"].best(clause.weights, CLAUSE_POOL, allowed=allowed) for clause in query.clauses]
             nearest = (tools, *(_nearest_tools(context, clause, CLAUSE_POOL) for clause in query.clauses))
@@ -73,10 +73,8 @@ def generate_candidates(context: QueryContext) -> None:
             fitting.sort(key=lambda tool: (-support[tool], tool))
             found.append(np.asarray(fitting[:CLAUSE_POOL], dtype=np.int64))
             parts = ((query, PHRASE_POOL), *((clause, CLAUSE_POOL) for clause in query.clauses))
-            for part, size in parts if phrases is not None else ():
+            for part, size in parts if context.phrases is not None else ():
                 found.append(fields[PHRASES_FIELD].best(part.weights, size, allowed=allowed))
-                if phrases is not None and part.vector_D is not None:
-                    found.append(phrases.nearest_tools(part.vector_D, size, allowed=allowed))
         context.candidates = np.unique(np.concatenate(found))
 
 

@@ -17,7 +17,7 @@ from ontology.json_values import first_error
 from ontology.tool import NamedSource
 from retrieval.snapshot.signing import TrustedKeys, check_signature, is_signature, load_trusted_keys, regular_file
 
-FORMAT_VERSION = 7  # A snapshot of another version is not read: build again
+FORMAT_VERSION = 8  # A snapshot of another version is not read: build again
 MANIFEST = "manifest.json"
 # Records and texts of a snapshot folder, without their extension.
 TOOLS, NODES, NODE_KEYS = "tools", "nodes", "node_keys"

@@ -106,7 +106,7 @@ def write_snapshot(
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
     write_vectors(folder, NAME_VECTORS, names, with_index=False)
     if any(phrases_of(tool.metadata) for tool in content.tools):
-        write_phrases(folder, content.tools, content.encoder, vectors_ND[: len(content.tools)])
+        write_phrases(folder, content.tools, content.encoder)
     return write_manifest(folder, _manifest(content, edges)).snapshot_id
 
 

@@ -57,7 +57,11 @@ def read_phrases(folder: Path) -> PhraseVectors:
     found = read_columns(folder, PHRASES_FIELD, PhraseVectors)
     rows = len(found.values)
     shapes = (found.values.ndim, found.scales.shape, found.pointers.ndim)
-    if shapes != (2, (rows,), 1) or [*found.pointers[:1], *found.pointers[-1:]] != [0, rows] or np.any(np.diff(found.pointers) < 0):
+    if (
+        shapes != (2, (rows,), 1)
+        or [*found.pointers[:1], *found.pointers[-1:]] != [0, rows]
+        or np.any(np.diff(found.pointers) < 0)
+    ):
         raise SnapshotCorruptError("the vectors of phrases do not match", subject=str(folder), remedy="Build again")
     return found
 
@@ -70,12 +74,9 @@ class PhraseVectors:
     scales: Floats1d  # what the values of each phrase are multiplied by, float32 [phrases]
     pointers: NDArray[np.int64]  # the first phrase of each tool, and the number of phrases, [tools + 1]
 
-    def similarities(self, query_D: Floats1d, tools: NDArray[np.int64]) -> Floats1d:
-        """The cosine of a query with the best phrase of each of the tools, float32 [tools], in [-1, 1]; -1 for a tool without phrases."""
-        return self.similarities_of([query_D], tools)[0]
-
     def similarities_of(self, queries: Sequence[Floats1d], tools: NDArray[np.int64]) -> list[Floats1d]:
-        """The same for several queries: each phrase is read once, in blocks that stay in the cache of the processor."""
+        """The cosine of each query with the best phrase of each of the tools, float32 [tools], in [-1, 1]; -1 for a tool without phrases.
+        Each phrase is read once, in blocks that stay in the cache of the processor."""
         best = [np.full(len(tools), -1.0, dtype=np.float32) for _ in queries]
         starts, counts = self.pointers[tools], self.pointers[tools + 1] - self.pointers[tools]
         having = np.flatnonzero(counts)

@@ -74,12 +74,9 @@ class NodeVectors:
             return self._tools.rows(numbers)
         return _float32(self._vectors[numbers])
 
-    def similarities(self, query_D: Floats1d, rows: NDArray[np.integer[Any]]) -> Floats1d:
-        """Return the cosine of the query with each of the rows, float32 [rows], in [-1, 1]."""
-        return np.asarray(self.rows(rows) @ query_D, dtype=np.float32)
-
     def similarities_of(self, queries: Sequence[Floats1d], rows: NDArray[np.integer[Any]]) -> list[Floats1d]:
-        """The same for several queries: each row is read once, in blocks that stay in the cache of the processor."""
+        """The cosine of each query with each of the rows, float32 [rows], in [-1, 1]. Each row is read once, in blocks that stay in the cache of the
+        processor."""
         found = [np.empty(len(rows), dtype=np.float32) for _ in queries]
         for start in range(0, len(rows), _BLOCK):
             block_BD = self.rows(rows[start : start + _BLOCK])

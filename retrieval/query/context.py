@@ -297,7 +297,7 @@ class QueryContext:
         place = next((place for place, part in enumerate(parts) if part is clause), None)
         candidates = self.candidates
         if place is None or not len(candidates):
-            return stored.similarities(clause.vector_D, tools)
+            return stored.similarities_of([clause.vector_D], tools)[0]
         if vectors not in self._cosines:
             queries = [part.vector_D for part in parts if part.vector_D is not None]
             self._cosines[vectors] = stored.similarities_of(queries, candidates)
@@ -306,7 +306,7 @@ class QueryContext:
             return known
         places = np.minimum(np.searchsorted(candidates, tools), len(candidates) - 1)
         found, others = known[places], np.flatnonzero(candidates[places] != tools)
-        found[others] = stored.similarities(clause.vector_D, tools[others])
+        (found[others],) = stored.similarities_of([clause.vector_D], tools[others])
         return found
 
     def once(self, what: Hashable, compute: Callable[[], _T]) -> _T:

@@ -21,7 +21,7 @@ from inference.encoder import Floats1d, Floats2d
 from ontology.errors import ModelError
 from retrieval.index.records import READING_HEADERS
 from retrieval.query.context import QueryContext
-from retrieval.query.query import Query
+from retrieval.query.query import Clause, Query
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 
@@ -67,20 +67,19 @@ class CatalogueStatistics:
     log_words: float  # natural logarithm of the mean number of distinct terms of a tool's text
 
     def evidence(
-        self, query: Query, similarities: Callable[[Floats1d], Floats1d], *, without: int | None = None
+        self, query: Query, similarities: Callable[[Clause], Floats1d], *, without: int | None = None
     ) -> dict[str, float]:
         """The evidence of one request, without units. ``query`` has a vector.
 
-        :param similarities: cosines of a vector with the tools that may answer, float32 [tools], at least one.
+        :param similarities: cosines of the query or a clause with the tools that may answer, float32 [tools], at least one.
         :param without: the number of a text of talk that does not count: the request itself, when the models are fitted.
         """
         vector_D, background = _vector(query), self.background
-        parts = [clause.vector_D for clause in query.clauses if clause.vector_D is not None] or [vector_D]
-        vectors_CD = np.stack(parts)
-        best = float(similarities(vector_D).max())
-        clauses = np.asarray([similarities(part).max() for part in parts] if query.clauses else [best])
+        parts = [clause for clause in query.clauses if clause.vector_D is not None] or [query]
+        best = float(similarities(query).max())
+        clauses = np.asarray([similarities(part).max() for part in parts])
         talk_TD = background.talk_TD if without is None else np.delete(background.talk_TD, without, axis=0)
-        margin = float((clauses - mean_of_nearest(vectors_CD @ talk_TD.T)).max())
+        margin = float((clauses - mean_of_nearest(np.stack([*map(_vector, parts)]) @ talk_TD.T)).max())
         near_B = background.tasks_BD @ vector_D
         excess_B = near_B - self.tasks_B
         return {
@@ -98,13 +97,13 @@ class CatalogueStatistics:
             "level": _standard(best, self.tools_B),
         }
 
-    def need_evidence(self, query: Query, similarities: Callable[[Floats1d], Floats1d]) -> dict[str, float]:
+    def need_evidence(self, query: Query, similarities: Callable[[Clause], Floats1d]) -> dict[str, float]:
         """The evidence of one need, without units: how near the nearest tool is, whether a task that no tool serves is
         nearer, and what nearness means in this catalogue. ``clarity``: how much nearer tools are to what tools of other
         catalogues do than to talk, which is little where documents say little; ``words``: how long they are."""
         vector_D = _vector(query)
         near_B = self.background.tasks_BD @ vector_D
-        best = float(similarities(vector_D).max())
+        best = float(similarities(query).max())
         return {
             "best": best,
             "rival": _rival(near_B, best, self.tasks_B),
@@ -113,7 +112,7 @@ class CatalogueStatistics:
         }
 
 
-def _vector(query: Query) -> Floats1d:
+def _vector(query: Clause) -> Floats1d:
     if query.vector_D is None:
         raise ValueError("the query has no vector")
     return query.vector_D
@@ -249,7 +248,6 @@ class ConfidenceModel:
     """Estimates the confidence in rankings of one snapshot. Thread-safe; the statistics are computed once."""
 
     def __init__(self, snapshot: Snapshot, calibration: Calibration) -> None:
-        self._vectors = snapshot.vectors
         self._calibration = calibration
         self._statistics = catalogue_statistics(snapshot, calibration.background)
 
@@ -258,7 +256,7 @@ class ConfidenceModel:
         query, tools = context.query, ranking.tools
         if query.vector_D is None or not len(tools):
             return None
-        evidence = self._statistics.evidence(query, self._similarities(context, tools))
+        evidence = self._statistics.evidence(query, _similarities(context, tools))
         answerable = float(self._calibration.answerable(evidence))
         return Confidence(
             answerable=answerable,
@@ -276,7 +274,7 @@ class ConfidenceModel:
         query, tools, features = context.query, ranking.tools, ranking.features
         if query.vector_D is None or not len(tools):
             return None
-        evidence = self._statistics.need_evidence(query, self._similarities(context, tools))
+        evidence = self._statistics.need_evidence(query, _similarities(context, tools))
         names, support = features.get("cosine_name"), features.get("graph_support")
         evidence["named"] = evidence["best"] if names is None else max(evidence["best"], float(names.max()))
         evidence["graph"] = _USUAL_SUPPORT if support is None else float(support.max())
@@ -287,22 +285,19 @@ class ConfidenceModel:
         served = float(probability(self._calibration.need, evidence))
         return ServedNeed(probability=served, unserved=served < self._calibration.need_threshold)
 
-    def _similarities(self, context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Floats1d], Floats1d]:
-        """Cosines of a vector of the request with the tools; halfway to that of the best everyday phrase, where that is
-        higher: the calibration knows no phrases."""
-        phrases = context.phrases
-        known = None if context.query.clauses else context.cosines("vectors", context.query, tools)
-        # A request of one clause is compared once, by its ranking; else the rows are read once for all clauses.
-        rows_TD = self._vectors.rows(tools) if known is None else None
 
-        def cosines(vector_D: Floats1d) -> Floats1d:
-            own = np.asarray(rows_TD @ vector_D, dtype=np.float32) if rows_TD is not None else known
-            if phrases is None or own is None:
-                return np.asarray(own, dtype=np.float32)
-            nearer: Floats1d = own + np.maximum(phrases.similarities(vector_D, tools) - own, 0.0) / 2
-            return nearer
+def _similarities(context: QueryContext, tools: NDArray[np.int64]) -> Callable[[Clause], Floats1d]:
+    """Cosines of the request or a clause with the tools; halfway to that of the best everyday phrase, where that is
+    higher: the calibration knows no phrases."""
 
-        return cosines
+    def cosines(clause: Clause) -> Floats1d:
+        own = context.cosines("vectors", clause, tools)
+        said = context.cosines("phrase_vectors", clause, tools) if context.phrases is not None else own
+        if own is None or said is None:
+            raise ValueError("the query has no vector")
+        return np.asarray(own + np.maximum(said - own, 0.0) / 2, dtype=np.float32)
+
+    return cosines
 
 
 def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakSet, finalize
 
 from inference.encoder import Encoder, Reranker
-from inference.encoder_wrappers import MAX_ROWS, with_recent_vectors
+from inference.encoder_wrappers import with_recent_vectors
 from inference.registry import load_encoder, load_reranker
 from ontology.errors import (
     EgotoolsError,
@@ -51,9 +51,8 @@ class CatalogStore:
     path: Path  # the store
     reranker: str = FUSION  # name of the second ranking stage
     allowed_models: tuple[str, ...] = ()  # see :func:`retrieval.engine.open_engine`
-    encoder: Callable[[str], Encoder] = load_encoder  # by name; those of a process are shared
+    encoder: Callable[[str], Encoder] = load_encoder  # by name
     second_stage: Callable[[str], Reranker] = load_reranker
-    recent_vectors: int = MAX_ROWS  # vectors of requests that each engine keeps: none is shared between tenants
     baselines: bool = False  # whether requests may name the presets to compare with
 
     def open(self, snapshot_id: str = "") -> Engine:
@@ -61,7 +60,7 @@ class CatalogStore:
         return open_engine(
             self._folder(snapshot_id),
             reranker=None if self.reranker == FUSION else self.second_stage(self.reranker),
-            load=lambda name: with_recent_vectors(self.encoder(name), max_rows=self.recent_vectors),
+            load=self.encoder,
             allowed_models=self.allowed_models,
             baselines=self.baselines,
         )
@@ -119,20 +118,27 @@ class CatalogStore:
 def catalog_stores(
     entries: Mapping[str, CatalogEntry], settings: ServerSettings | None = None
 ) -> dict[str, CatalogStore]:
-    """Return the store of each tenant; they share the models of the process. InvalidArgumentError for the folder of one snapshot."""
+    """Return the store of each tenant. They share the models of the process; the vectors of its last requests each tenant keeps for itself, from one
+    snapshot to the next. InvalidArgumentError for the folder of one snapshot."""
     for entry in entries.values():
         if (entry.store / MANIFEST).is_file():
             problem, remedy = "this is the folder of one snapshot, not a store", "Serve the store that it is in"
             raise InvalidArgumentError(problem, subject=str(entry.store), remedy=remedy)
     settings = settings or ServerSettings()
-    shared: Any = {"recent_vectors": settings.recent_vectors, "baselines": settings.baselines}
-    shared["encoder"], shared["second_stage"] = (
-        cache(partial(load, wait_s=settings.model_wait_s)) for load in (load_encoder, load_reranker)
-    )
-    return {
-        tenant: CatalogStore(path=each.store, reranker=each.reranker, allowed_models=each.allowed_models, **shared)
-        for tenant, each in entries.items()
-    }
+    encoder = cache(partial(load_encoder, wait_s=settings.model_wait_s))
+    second_stage = cache(partial(load_reranker, wait_s=settings.model_wait_s))
+
+    def store(each: CatalogEntry) -> CatalogStore:
+        return CatalogStore(
+            path=each.store,
+            reranker=each.reranker,
+            allowed_models=each.allowed_models,
+            encoder=cache(lambda name: with_recent_vectors(encoder(name), max_rows=settings.recent_vectors)),
+            second_stage=second_stage,
+            baselines=settings.baselines,
+        )
+
+    return {tenant: store(each) for tenant, each in entries.items()}
 
 
 @dataclass(slots=True)

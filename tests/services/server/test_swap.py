@@ -19,8 +19,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from egotools import AsyncClient, ClientError, InvalidRequestError, PreconditionError, Query
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from services.server.catalogs import CatalogStore
+from inference.encoder_wrappers import RecentVectors
+from services.server.catalogs import CatalogStore, catalog_stores
 from services.server.server import SERVICE_NAME, Server
+from services.server.settings import CatalogEntry
 from tests.harness.editions import QUERY, EditionStore, editions_in, whole_request
 from tests.harness.engines import TOOLS, small_engine, small_settings
 from tests.harness.servers import loaded
@@ -120,7 +122,7 @@ async def test_a_call_in_flight_keeps_its_snapshot_and_then_frees_it() -> None:
             released.set()
             assert (await call).snapshot_id == old_id
             await until(lambda: freed() is None)
-            assert server.catalogs.state("").draining == 0
+            await until(lambda: server.catalogs.state("").draining == 0)
     finally:
         gc.enable()
         released.set()
@@ -254,3 +256,11 @@ async def test_a_request_may_ask_for_a_snapshot_that_is_not_older(store: Edition
         assert [isinstance(each, ClientError) for each in batch] == [False, True, False]
         with pytest.raises(InvalidRequestError):
             await client.retrieve(QUERY, min_snapshot="x" * 10_000)
+
+
+async def test_a_tenant_keeps_the_vectors_of_its_requests_from_one_snapshot_to_the_next(store: EditionStore) -> None:
+    stores = catalog_stores(dict.fromkeys("ab", CatalogEntry(store=store.path)))
+    first, following, other = (stores[tenant].open().encoder for tenant in "aab")
+    assert isinstance(first, RecentVectors)
+    assert first is following
+    assert first is not other, "its time would tell what another tenant asked"

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from inference.encoder import Floats1d, Floats2d
 from retrieval.index.bm25 import Bm25Index, Postings, read_postings, write_postings
-from retrieval.index.records import load_mapped
+from retrieval.index.records import read_columns, write_columns
 
 # How many past requests vote. Chosen on the shipped company with planted reporters: 20 lose 2 to 4 points, 60 gain 1 to 3.
 NEIGHBOURS = 40
 _SEARCHED = 8 * NEIGHBOURS
 _PSEUDO_COUNT = 0.5  # votes are divided by their sum and this much: where no past request is near, nothing is learned
 _LEXICAL_SHARE = 0.5  # of the similarity, where a past request has words and a vector
-_ARRAYS = ("vectors_PD", "lengths", "pointers", "tools", "reporters")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,13 +98,11 @@ class PastRequests:
 
 def write_past_requests(folder: Path, learned: PastRequests) -> None:
     """Write the files of the segment. Equal content gives equal bytes."""
-    for name in _ARRAYS:
-        np.save(folder / f"use.{name}.npy", getattr(learned, name))
+    write_columns(folder, "use", learned)
     write_postings(folder, "use", learned.words)
 
 
 def read_past_requests(folder: Path, *, min_reporters: int, weight: float) -> PastRequests:
     """Open the memory-mapped segment, whose files have the hashes of the manifest."""
-    arrays = {name: load_mapped(folder / f"use.{name}.npy") for name in _ARRAYS}
     words = read_postings(folder, "use")
-    return PastRequests(**arrays, words=words, min_reporters=min_reporters, weight=weight)
+    return read_columns(folder, "use", PastRequests, words=words, min_reporters=min_reporters, weight=weight)

@@ -47,7 +47,10 @@ def write_vectors(
     """Write float16 vectors and, for more than ``exact_limit`` tools or other nodes, their codes.
     ``vectors_ND``: L2-normalised rows, or zero rows, float32 [N, D]. ``tool_count``: how many of the first rows are
     tools."""
-    np.save(folder / f"{name}.vectors.npy", vectors_ND.astype(np.float16))
+    with (folder / f"{name}.vectors.npy").open("wb") as file:  # in blocks: a copy of all would be the peak of a build
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f2", "fortran_order": False, "shape": vectors_ND.shape})
+        for start in range(0, len(vectors_ND), _BLOCK):
+            file.write(vectors_ND[start : start + _BLOCK].astype(np.float16).tobytes())
     for part, rows_PD in ((_TOOLS, vectors_ND[:tool_count]), (_OTHERS, vectors_ND[tool_count:])):
         if with_index and len(rows_PD) > exact_limit:
             index = _faiss().IndexRaBitQFastScan(rows_PD.shape[1], _faiss().METRIC_INNER_PRODUCT)

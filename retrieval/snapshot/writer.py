@@ -16,6 +16,7 @@ from inference.result_cache import ResultCache
 from ontology.files import code_digest
 from ontology.names import words
 from ontology.ontology import Ontology
+from ontology.reporting import return_freed_memory
 from ontology.tool import PHRASES, NamedSource, Tool
 from ontology.tool_graph import NodeAttributes, ToolGraph
 from ontology.value_shape import ShapeUse
@@ -101,10 +102,16 @@ def write_snapshot(
         write_postings(folder, name, postings)
     write_postings(folder, NAMES, make_coverage_postings([name_terms(tool) for tool in content.tools]))
     progress("vectors")
-    vectors_ND = content.encoder.encode([node["text"] for node in nodes])
-    write_vectors(folder, NODE_VECTORS, vectors_ND, tool_count=len(content.tools))
-    names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
-    write_vectors(folder, NAME_VECTORS, names, with_index=False)
+    return_freed_memory()
+    write_vectors(
+        folder, NODE_VECTORS, content.encoder.encode([node["text"] for node in nodes]), tool_count=len(content.tools)
+    )
+    write_vectors(
+        folder,
+        NAME_VECTORS,
+        content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools]),
+        with_index=False,
+    )
     if any(phrases_of(tool.metadata) for tool in content.tools):
         write_phrases(folder, content.tools, content.encoder)
     return write_manifest(folder, _manifest(content, edges)).snapshot_id

@@ -6,7 +6,7 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -253,17 +253,30 @@ def _invalid(field: str, problem: str, remedy: str = "") -> InvalidArgumentError
     return InvalidArgumentError(problem, subject=field, remedy=remedy)
 
 
-_MOST, _LONGEST = 256, 8 * 1024  # texts of one engine that are kept, and bytes of one: 2 MB for each catalogue
+_MOST, _LONGEST = (
+    2 * 1024 * 1024,
+    8 * 1024,
+)  # bytes of one engine's texts that are kept, and of one text; most have 300 to 500
 _BYTES_PER_TOKEN = 3  # JSON has 2.2 to 2.8 by the encoder's tokenizer, three to four by those of large models
-_KEPT: WeakKeyDictionary[Engine, dict[tuple[str, str], bytes]] = WeakKeyDictionary()
+
+
+@dataclass(slots=True)
+class _Texts:
+    """The texts of one engine that are kept, by tool and schema format."""
+
+    kept: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    size: int = 0  # in bytes
+
+
+_KEPT: WeakKeyDictionary[Engine, _Texts] = WeakKeyDictionary()
 _MOST_SIZES = 4_096  # of one engine that are kept: a schema of megabytes is measured once, not with each request
 _SIZES_OF: WeakKeyDictionary[Engine, dict[tuple[str, str], int]] = WeakKeyDictionary()
 
 
 def _text(engine: Engine, tool_id: str, schema_format: str) -> bytes:
     """The part of a message that depends on the tool alone; kept while its engine is served: to read a large tool takes a millisecond."""
-    kept, key = _KEPT.setdefault(engine, {}), (tool_id, schema_format)
-    found = kept.get(key)
+    texts, key = _KEPT.setdefault(engine, _Texts()), (tool_id, schema_format)
+    found = texts.kept.get(key)
     if found is None:
         tool = engine.tool(tool_id)
         schema = call_schema(tool, schema_format)
@@ -275,10 +288,12 @@ def _text(engine: Engine, tool_id: str, schema_format: str) -> bytes:
             call=pb.Call(**message_fields(tool.call)) if tool.call and schema_format != "none" else None,
         )
         found = message.SerializeToString()
-        if len(kept) >= _MOST:
-            kept.clear()
+        if texts.size + len(found) > _MOST:
+            texts.kept.clear()
+            texts.size = 0
         if len(found) <= _LONGEST:
-            kept[key] = found
+            texts.kept[key] = found
+            texts.size += len(found)
     return found
 
 

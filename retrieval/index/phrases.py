@@ -28,7 +28,6 @@ from retrieval.index.records import read_columns, write_columns
 
 PHRASES_FIELD = "phrases"  # Name of the BM25 field and of the vectors
 _BLOCK = 256  # rows of 384 float32: 400 KB
-_MOST = 127  # of int8, the same on both sides of 0
 
 
 def phrases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
@@ -41,26 +40,33 @@ def write_phrases(folder: Path, tools: Sequence[Tool], encoder: Encoder) -> None
     texts = [phrases_of(tool.metadata) for tool in tools]
     words = (terms("\n".join(each) or tool_text(tool)) for each, tool in zip(texts, tools, strict=True))
     write_postings(folder, PHRASES_FIELD, make_postings(words))
-    vectors_RD = encoder.encode([phrase for each in texts for phrase in each])
-    write_columns(folder, PHRASES_FIELD, phrase_vectors(vectors_RD, map(len, texts)))
+    write_columns(
+        folder,
+        PHRASES_FIELD,
+        phrase_vectors(encoder.encode([phrase for each in texts for phrase in each]), map(len, texts)),
+    )
 
 
 def phrase_vectors(vectors_RD: Floats2d, counts: Iterable[int]) -> PhraseVectors:
     """The vectors of phrases, which stand in the order of the tools, in 8 bits. ``counts``: how many each tool has."""
-    scales_R = np.abs(vectors_RD).max(axis=1, initial=0.0) / np.float32(_MOST)
-    values_RD = np.rint(vectors_RD / np.where(scales_R > 0, scales_R, 1.0)[:, None]).astype(np.int8)
-    return PhraseVectors(values_RD, scales_R.astype(np.float32), np.fromiter(accumulate(counts, initial=0), np.int64))
+    scales_R = np.maximum(vectors_RD.max(axis=1, initial=0.0), -vectors_RD.min(axis=1, initial=0.0)) / np.float32(127)
+    values_RD = np.empty(vectors_RD.shape, dtype=np.int8)
+    for start in range(0, len(vectors_RD), _BLOCK):  # more at once would be the peak of a build
+        block = slice(start, start + _BLOCK)
+        values_RD[block] = np.rint(vectors_RD[block] / np.where(scales_R[block] > 0, scales_R[block], 1.0)[:, None])
+    return PhraseVectors(values_RD, scales_R, np.fromiter(accumulate(counts, initial=0), np.int64))
 
 
-def read_phrases(folder: Path) -> PhraseVectors:
-    """Open the memory-mapped vectors of the phrases. Raises SnapshotCorruptError where the files do not belong together."""
+def read_phrases(folder: Path, *, tools: int, dimensions: int) -> PhraseVectors:
+    """Open the memory-mapped vectors of the phrases. Raises SnapshotCorruptError where the files are none of so many tools and dimensions."""
     found = read_columns(folder, PHRASES_FIELD, PhraseVectors)
-    rows = len(found.values)
-    shapes = (found.values.ndim, found.scales.shape, found.pointers.ndim)
+    ends, rows = found.pointers, len(found.values)
     if (
-        shapes != (2, (rows,), 1)
-        or [*found.pointers[:1], *found.pointers[-1:]] != [0, rows]
-        or np.any(np.diff(found.pointers) < 0)
+        (found.values.shape, found.scales.shape, ends.shape) != ((rows, dimensions), (rows,), (tools + 1,))
+        or (found.values.dtype, found.scales.dtype, ends.dtype) != (np.int8, np.float32, np.int64)
+        or (ends[0], ends[-1]) != (0, rows)
+        or np.any(np.diff(ends) < 0)
+        or not np.isfinite(found.scales).all()
     ):
         raise SnapshotCorruptError("the vectors of phrases do not match", subject=str(folder), remedy="Build again")
     return found

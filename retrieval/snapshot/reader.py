@@ -140,7 +140,9 @@ class Snapshot:
         fields = (*FIELDS, PHRASES_FIELD) if manifest.phrases else FIELDS
         size = len(self.tools)
         self.fields = {field: Bm25Index(read_postings(folder, field), size) for field in fields}
-        self.phrase_vectors = read_phrases(folder) if manifest.phrases else None
+        self.phrase_vectors = (
+            read_phrases(folder, tools=size, dimensions=manifest.encoder.dimensions) if manifest.phrases else None
+        )
         self.names_index = Bm25Index(read_postings(folder, NAMES), size)
         self.ngrams = Lookup(folder, NGRAMS)
         self._keys = Lookup(folder, KEYS)

@@ -180,9 +180,8 @@ class Limiter:
         self.workers, self.queue, self._alone_s = workers, queue, alone_s
         self._waiting: dict[Flow, deque[Turn]] = {}  # the flow that comes next stands first
         self._working: set[Turn] = set()  # those that have a worker
-        self._came: dict[
-            Flow, float
-        ] = {}  # the flows of the last ``alone_s`` seconds, with the time of their last work, in its order
+        # The flows of the last ``alone_s`` seconds, in the order of their last work, with its time
+        self._came: dict[Flow, float] = {}
         sys.setswitchinterval(_SWITCH_S)  # of the process: busy workers let the event loop run sooner, which refuses
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="egotools-worker")
 

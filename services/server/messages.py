@@ -253,10 +253,8 @@ def _invalid(field: str, problem: str, remedy: str = "") -> InvalidArgumentError
     return InvalidArgumentError(problem, subject=field, remedy=remedy)
 
 
-_MOST, _LONGEST = (
-    2 * 1024 * 1024,
-    8 * 1024,
-)  # bytes of one engine's texts that are kept, and of one text; most have 300 to 500
+_MOST = 2 * 1024 * 1024  # bytes of one engine's texts that are kept
+_LONGEST = 8 * 1024  # bytes of one text that is kept; most have 300 to 500
 _BYTES_PER_TOKEN = 3  # JSON has 2.2 to 2.8 by the encoder's tokenizer, three to four by those of large models
 
 

@@ -133,4 +133,4 @@ async def test_a_line_break_in_a_tool_begins_no_other_tool_of_the_list() -> None
 @pytest.mark.parametrize("setting", ["chooser", "query_model"])
 async def test_a_wrong_name_of_a_model_is_refused_at_the_start(setting: str) -> None:
     with pytest.raises(InvalidArgumentError, match=r"openai:MODEL@"):
-        Server(ServerSettings(port=0, **{setting: "gpt"}))
+        Server(ServerSettings(port=0, **{setting: "gpt"}))  # type: ignore[arg-type]

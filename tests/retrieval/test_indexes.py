@@ -1,6 +1,8 @@
 """The indexes against boring oracles: rank-bm25, numpy brute force, dictionaries, networkx, the plain reading of a filter."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -17,8 +19,8 @@ from retrieval.engine import Engine
 from retrieval.index.adjacency import make_adjacency
 from retrieval.index.bm25 import Bm25Index, make_postings
 from retrieval.index.filters import FilterIndex, write_filters
-from retrieval.index.phrases import PhraseVectors, phrases_of
-from retrieval.index.records import Records, write_records
+from retrieval.index.phrases import PhraseVectors, phrase_vectors, phrases_of, read_phrases
+from retrieval.index.records import Records, write_columns, write_records
 from retrieval.index.value_shapes import ValueShapes, write_value_shapes
 from retrieval.index.vectors import NodeVectors, write_vectors
 from retrieval.query.request import Request
@@ -191,10 +193,22 @@ def test_the_cosine_of_a_tool_is_that_of_its_best_phrase_and_least_where_it_has_
     found = vectors.similarities_of(list(asked), tools)
     for query_D, cosines in zip(asked, found, strict=True):
         texts = [phrases_of(snapshot.tool(int(tool)).metadata) for tool in tools]
-        assert {bool(each) for each in texts} == {True, False}
         expected = [max((float(row @ query_D) for row in ENCODER.encode(list(each))), default=-1.0) for each in texts]
         assert cosines == pytest.approx(expected, abs=5e-3)
-    assert [len(each) for each in vectors.similarities_of(list(asked), np.empty(0, dtype=np.int64))] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"values": np.zeros((2, width), dtype=kind)} for width, kind in ((4, np.int8), (3, np.float32))),
+        *({"scales": np.full(size, value, np.float32)} for size, value in ((3, 0), (2, np.nan))),
+        *({"pointers": np.asarray(ends)} for ends in ([0, 2], [0, 3, 2])),
+    ],
+)
+def test_vectors_of_phrases_that_do_not_match_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    write_columns(tmp_path, "phrases", replace(phrase_vectors(np.eye(2, 3, dtype=np.float32), [2, 0]), **change))
+    with pytest.raises(SnapshotCorruptError, match="do not match"):
+        read_phrases(tmp_path, tools=2, dimensions=3)
 
 
 @pytest.mark.parametrize("words", ["a little something for going the extra mile", "buy from a vendor"])

@@ -163,9 +163,9 @@ class _Catalogue:
         query = analyse(text, self._encoder, self._snapshot.abbreviations, decomposed=True)
         tools_ND = self._tools_ND if kept is None else self._tools_ND[kept]
         statistics = self._statistics if kept is None else self._part(kept)
-        return list(
-            statistics.evidence(query, lambda part: tools_ND @ np.asarray(part.vector_D), without=without).values()
-        )
+        return [
+            *statistics.evidence(query, lambda part: tools_ND @ np.asarray(part.vector_D), without=without).values()
+        ]
 
     def near(self, gold: set[str]) -> NDArray[np.bool_]:
         """The tools that do what a gold tool does."""

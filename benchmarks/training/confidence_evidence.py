@@ -29,8 +29,6 @@ _NEAR = 0.8  # cosine from which on a tool does what a gold tool does
 _FOREIGN = 100
 
 Rows = NDArray[np.float64]
-
-
 CATALOGUES: Mapping[str, str] = {
     "restbench": "workbench gtc tau2_service enterprise real taskbench apibank toolsandbox tooltalk",
     "gtc": "restbench tau2_service enterprise taskbench toolsandbox apibank toollens",
@@ -161,11 +159,10 @@ class _Catalogue:
     def evidence(self, text: str, kept: NDArray[np.bool_] | None = None, *, without: int | None = None) -> list[float]:
         """The evidence of a request, in the order of the names."""
         query = analyse(text, self._encoder, self._snapshot.abbreviations, decomposed=True)
-        tools_ND = self._tools_ND if kept is None else self._tools_ND[kept]
+        rows_ND = self._tools_ND if kept is None else self._tools_ND[kept]
         statistics = self._statistics if kept is None else self._part(kept)
-        return [
-            *statistics.evidence(query, lambda part: tools_ND @ np.asarray(part.vector_D), without=without).values()
-        ]
+        found = statistics.evidence(query, lambda one: rows_ND @ np.asarray(one.vector_D), without=without)
+        return list(found.values())
 
     def near(self, gold: set[str]) -> NDArray[np.bool_]:
         """The tools that do what a gold tool does."""

@@ -63,7 +63,7 @@ def read_phrases(folder: Path, *, tools: int, dimensions: int) -> PhraseVectors:
     ends, rows = found.pointers, len(found.values)
     if (
         (found.values.shape, found.scales.shape, ends.shape) != ((rows, dimensions), (rows,), (tools + 1,))
-        or (found.values.dtype, found.scales.dtype, ends.dtype) != (np.int8, np.float32, np.int64)
+        or [str(each.dtype) for each in (found.values, found.scales, ends)] != ["int8", "float32", "int64"]
         or (ends[0], ends[-1]) != (0, rows)
         or np.any(np.diff(ends) < 0)
         or not np.isfinite(found.scales).all()

@@ -65,8 +65,8 @@ def read_phrases(folder: Path, *, tools: int, dimensions: int) -> PhraseVectors:
         (found.values.shape, found.scales.shape, ends.shape) != ((rows, dimensions), (rows,), (tools + 1,))
         or [str(each.dtype) for each in (found.values, found.scales, ends)] != ["int8", "float32", "int64"]
         or (ends[0], ends[-1]) != (0, rows)
-        or np.any(np.diff(ends) < 0)
-        or not np.isfinite(found.scales).all()
+        or np.any(ends[1:] < ends[:-1])
+        or not (np.isfinite(found.scales) & (found.scales >= 0)).all()
     ):
         raise SnapshotCorruptError("the vectors of phrases do not match", subject=str(folder), remedy="Build again")
     return found

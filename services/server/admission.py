@@ -27,7 +27,6 @@ _T = TypeVar("_T")
 _BYTES_WAIT_S = 1.0
 _UNIT_S, _MOST_HINT_S, _SWITCH_S = 0.05, 2.0, 0.001
 _MOST_CHEAP = 4  # units: beyond a fifth of a second, others would wait long for a worker
-_ALONE_S = 1.0  # a flow is alone when no other has come for so long; chosen
 MOST_SINGLE_BYTES = 1024 * 1024  # of the message of a method that takes one request, where the settings allow more
 BATCH_METHODS = frozenset({"RetrieveBatch"})
 
@@ -173,15 +172,13 @@ class Turn:
 class Limiter:
     """Runs blocking work on ``workers`` threads, for one event loop; work of ``queue`` units may wait, round robin
     between its flows. A worker is free only when its thread is: a thread cannot be stopped from outside, so abandoned
-    work keeps it until its next stage. Two get all workers but one, where there are two or more: work of more than 4 units,
-    as short work that comes meanwhile needs it, and a flow that is not alone, so that its neighbours seldom wait for it."""
+    work keeps it until its next stage. Work of more than 4 units gets all workers but one, where there are two or more:
+    short work that comes meanwhile needs it."""
 
-    def __init__(self, *, workers: int, queue: int, alone_s: float = _ALONE_S) -> None:
-        self.workers, self.queue, self._alone_s = workers, queue, alone_s
+    def __init__(self, *, workers: int, queue: int) -> None:
+        self.workers, self.queue = workers, queue
         self._waiting: dict[Flow, deque[Turn]] = {}  # the flow that comes next stands first
         self._working: set[Turn] = set()  # those that have a worker
-        # The flows of the last ``alone_s`` seconds, in the order of their last work, with its time
-        self._came: dict[Flow, float] = {}
         sys.setswitchinterval(_SWITCH_S)  # of the process: busy workers let the event loop run sooner, which refuses
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="egotools-worker")
 
@@ -197,7 +194,7 @@ class Limiter:
 
     def check(self, flow: Flow) -> None:
         """Refuse at once what :meth:`run` would refuse, before anything is spent on it."""
-        if not self._room(flow) and self.queued >= self.queue and self._largest() == flow:
+        if len(self._working) >= self.workers and self.queued >= self.queue and self._largest() == flow:
             raise self._overloaded()
 
     async def run(
@@ -206,10 +203,6 @@ class Limiter:
         """Run ``work`` on a worker and return its result; the parameters are those of :class:`Turn`. A later piece of
         a call comes before what its flow has not begun; of a full queue the newest turn of the flow with most gives way."""
         turn = Turn(work, flow, cost, begun, deadline, asyncio.get_running_loop().create_future())
-        self._came.pop(flow, None)
-        self._came[flow] = turn.arrived
-        while self._came[first := next(iter(self._came))] < turn.arrived - self._alone_s:
-            del self._came[first]
         turns = self._waiting.setdefault(flow, deque())
         (turns.appendleft if begun else turns.append)(turn)
         self._start()
@@ -258,20 +251,13 @@ class Limiter:
             retry_after_s=min(max(self.queued * _UNIT_S / self.workers, _UNIT_S), _MOST_HINT_S),
         )
 
-    def _room(self, flow: Flow) -> bool:
-        """Whether a worker is free for a flow."""
-        most = self.workers - (self.workers > 1 and len(self._came) > 1)
-        return len(self._working) < self.workers and sum(turn.flow == flow for turn in self._working) < most
-
-    def _next(self) -> Turn | None:
-        """The next turn that may start."""
-        dear = sum(turn.cost > _MOST_CHEAP for turn in self._working)
-        most = _MOST_CHEAP if 0 < self.workers - 1 <= dear else sys.maxsize
-        waiting = (each for flow, turns in self._waiting.items() if self._room(flow) for each in turns)
-        return next((each for each in waiting if each.cost <= most), None)
-
     def _start(self) -> None:
-        while (turn := self._next()) is not None:
+        while len(self._working) < self.workers:
+            dear = sum(turn.cost > _MOST_CHEAP for turn in self._working)
+            most = _MOST_CHEAP if 0 < self.workers - 1 <= dear else sys.maxsize
+            turn = next((each for turns in self._waiting.values() for each in turns if each.cost <= most), None)
+            if turn is None:
+                return
             self._waiting[turn.flow] = self._waiting.pop(turn.flow)  # to the end
             self._remove(turn)
             turn.queued_ms = (time.monotonic() - turn.arrived) * 1e3

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 import threading
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -21,7 +19,6 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.tool import Tool
 from retrieval.query.request import Request
-from services.server.admission import Limiter, Turn
 from services.server.server import SERVICE_NAME, Server
 from tests.harness.engines import HookedEngine, serving, small_engine, small_settings
 from tests.harness.other_peer import other_peer
@@ -115,26 +112,6 @@ async def test_a_peer_that_fills_the_queue_refuses_no_other_and_goes_not_first()
         await asyncio.gather(*many, return_exceptions=True)
     assert asked.index("quiet") <= 2
     assert asked.count("noisy") == 8
-
-
-@pytest.mark.parametrize(("others", "running"), [(["quiet"], 2), ([], 3)])
-async def test_a_flow_leaves_a_worker_free_unless_it_is_alone(others: list[str], running: int) -> None:
-    limiter, held = Limiter(workers=3, queue=8, alone_s=math.inf), threading.Event()
-
-    def run(name: str) -> asyncio.Future[bool]:
-        def work(turn: Turn) -> bool:
-            return name in others or held.wait(LIMIT_S)
-
-        return asyncio.ensure_future(limiter.run(work, deadline=time.monotonic() + LIMIT_S, flow=("", name)))
-
-    await asyncio.gather(*map(run, others))
-    many = [run("noisy") for _ in range(6)]
-    await until(lambda: limiter.admitted == 6)
-    assert limiter.queued == 6 - running
-    await asyncio.gather(*map(run, others))
-    held.set()
-    await asyncio.gather(*many)
-    limiter.close()
 
 
 async def test_a_batch_holds_a_worker_for_one_request_only() -> None:

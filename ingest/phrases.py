@@ -280,7 +280,9 @@ def _checked(
 
 def _fault_of(text: str, names: Collection[str]) -> str:
     """Why a phrase cannot be used, in one word; empty where it can. Letters of other widths and styles are read as the plain ones."""
-    text = unicodedata.normalize("NFKC", text[: MAX_CHARS + 1])  # one letter may become eighteen
+    if len(text) > 4 * MAX_CHARS:  # at most four characters become one, but one may become eighteen
+        return "too-long"
+    text = unicodedata.normalize("NFKC", text)
     if len(text) > MAX_CHARS or len(tokens := text.casefold().split()) > MAX_WORDS:
         return "too-long"
     if not words(text):

@@ -25,6 +25,7 @@ from ontology.errors import SnapshotCorruptError
 from ontology.tool import PHRASES, Tool, tool_text
 from retrieval.index.bm25 import make_postings, terms, write_postings
 from retrieval.index.records import read_columns, write_columns
+from retrieval.index.vectors import dot_products
 
 PHRASES_FIELD = "phrases"  # Name of the BM25 field and of the vectors
 _BLOCK = 256  # rows of 384 float32: 400 KB
@@ -81,21 +82,15 @@ class PhraseVectors:
     pointers: NDArray[np.int64]  # the first phrase of each tool, and the number of phrases, [tools + 1]
 
     def similarities_of(self, queries: Sequence[Floats1d], tools: NDArray[np.int64]) -> list[Floats1d]:
-        """The cosine of each query with the best phrase of each of the tools, float32 [tools], in [-1, 1]; -1 for a tool without phrases.
-        Each phrase is read once, in blocks that stay in the cache of the processor."""
+        """The cosine of each query with the best phrase of each of the tools, float32 [tools], in [-1, 1]; -1 for a tool without phrases."""
         best = [np.full(len(tools), -1.0, dtype=np.float32) for _ in queries]
         starts, counts = self.pointers[tools], self.pointers[tools + 1] - self.pointers[tools]
         having = np.flatnonzero(counts)
         starts, counts = starts[having], counts[having]
         firsts = np.cumsum(counts) - counts
         rows = np.arange(int(counts.sum())) + np.repeat(starts - firsts, counts)
-        found = [np.empty(len(rows), dtype=np.float32) for _ in queries]
-        for start in range(0, len(rows), _BLOCK):
-            block = rows[start : start + _BLOCK]
-            values_BD, scales_B = self.values[block].astype(np.float32), self.scales[block]
-            for query_D, cosines in zip(queries, found, strict=True):
-                cosines[start : start + _BLOCK] = (values_BD @ query_D) * scales_B
+        found = dot_products(queries, rows, lambda block: self.values[block].astype(np.float32))
         if len(having):
-            for each, cosines in zip(best, found, strict=True):
-                each[having] = np.maximum.reduceat(cosines, firsts)
+            for each, products in zip(best, found, strict=True):
+                each[having] = np.maximum.reduceat(products * self.scales[rows], firsts)
         return best

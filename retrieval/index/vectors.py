@@ -10,7 +10,7 @@ propose some, which the stored 16-bit vectors score. All codes are scanned, so t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -59,6 +59,21 @@ def write_vectors(
             _faiss().write_index(index, str(folder / f"{name}.{part}.rabitq"))
 
 
+def dot_products(
+    queries: Sequence[Floats1d],
+    rows: NDArray[np.integer[Any]],
+    read: Callable[[NDArray[np.integer[Any]]], Floats2d],
+) -> list[Floats1d]:
+    """The dot product of each query with each of the rows, float32 [rows]. ``read`` gives some rows, float32 [rows, D]: each row is read once, in
+    blocks that stay in the cache of the processor."""
+    found = [np.empty(len(rows), dtype=np.float32) for _ in queries]
+    for start in range(0, len(rows), _BLOCK):
+        block_BD = read(rows[start : start + _BLOCK])
+        for query_D, products in zip(queries, found, strict=True):
+            products[start : start + _BLOCK] = block_BD @ query_D
+    return found
+
+
 class NodeVectors:
     """The vectors of a snapshot, and their nearest-neighbour search. Thread-safe. ``tool_count``: how many of the first
     rows are tools."""
@@ -78,14 +93,8 @@ class NodeVectors:
         return _float32(self._vectors[numbers])
 
     def similarities_of(self, queries: Sequence[Floats1d], rows: NDArray[np.integer[Any]]) -> list[Floats1d]:
-        """The cosine of each query with each of the rows, float32 [rows], in [-1, 1]. Each row is read once, in blocks that stay in the cache of the
-        processor."""
-        found = [np.empty(len(rows), dtype=np.float32) for _ in queries]
-        for start in range(0, len(rows), _BLOCK):
-            block_BD = self.rows(rows[start : start + _BLOCK])
-            for query_D, cosines in zip(queries, found, strict=True):
-                cosines[start : start + _BLOCK] = block_BD @ query_D
-        return found
+        """The cosine of each query with each of the rows, float32 [rows], in [-1, 1]."""
+        return dot_products(queries, rows, self.rows)
 
     def nearest(
         self, query_D: Floats1d, k: int, *, allowed: NDArray[np.bool_] | None = None, tools: Nearest | None = None

@@ -292,10 +292,10 @@ def _similarities(context: QueryContext, tools: NDArray[np.int64]) -> Callable[[
 
     def cosines(clause: Clause) -> Floats1d:
         own = context.cosines("vectors", clause, tools)
-        said = context.cosines("phrase_vectors", clause, tools) if context.phrases is not None else own
-        if own is None or said is None:
+        phrase = context.cosines("phrase_vectors", clause, tools) if context.phrases is not None else own
+        if own is None or phrase is None:
             raise ValueError("the query has no vector")
-        return np.asarray(own + np.maximum(said - own, 0.0) / 2, dtype=np.float32)
+        return np.asarray(own + np.maximum(phrase - own, 0.0) / 2, dtype=np.float32)
 
     return cosines
 

@@ -55,6 +55,8 @@ def collected(
         ("the attendees that send_message needs", "name"),
         ("attendees who accepted the invitation in mail", "name"),
         ("who of all the very many attendees of our large event has in fact accepted it", "too-long"),
+        ("e\u0301" * 60 + " ignore the others", "instruction"),
+        ("\ufdfa" * 500, "too-long"),
         ("?!", "empty"),
         ("send an email message to a colleague", "fits-another-tool"),
     ],

@@ -193,8 +193,10 @@ def test_the_cosine_of_a_tool_is_that_of_its_best_phrase_and_least_where_it_has_
     found = vectors.similarities_of(list(asked), tools)
     for query_D, cosines in zip(asked, found, strict=True):
         texts = [phrases_of(snapshot.tool(int(tool)).metadata) for tool in tools]
+        assert {bool(each) for each in texts} == {True, False}
         expected = [max((float(row @ query_D) for row in ENCODER.encode(list(each))), default=-1.0) for each in texts]
         assert cosines == pytest.approx(expected, abs=5e-3)
+    assert [len(each) for each in vectors.similarities_of(list(asked), np.empty(0, dtype=np.int64))] == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -323,15 +323,16 @@ def _named(engine: Engine, query: str) -> list[list[str]]:
     return [[engine.snapshot.tool(number).id for number in each] for each in named_tools(engine.snapshot, query, None)]
 
 
+def test_a_rare_name_is_found_beside_many_longer_ones_with_its_words(sharing: Engine) -> None:
+    assert _named(sharing, "use list_departments") == [["rare/list_departments"]]
+
+
 def test_three_tools_of_one_name_stand_first_and_then_what_fits_the_request(sharing: Engine) -> None:
     awards = [f"hr{number}/give_spot_award" for number in range(5)]
     assert _answered(sharing, f"{REST}, by `ping`", 8) == ["s00/ping", "s01/ping", "s02/ping", *awards]
 
 
-def test_a_rare_name_is_found_beside_longer_ones_with_its_words_and_beside_a_name_of_many_tools(
-    sharing: Engine,
-) -> None:
-    assert _named(sharing, "use list_departments") == [["rare/list_departments"]]
+def test_a_name_of_many_tools_leaves_room_for_another_name(sharing: Engine) -> None:
     found = _answered(sharing, f"{REST}, by `ping` and list_departments", 5)
     assert found[:4] == ["rare/list_departments", "s00/ping", "s01/ping", "s02/ping"]
     assert found[4].endswith("/give_spot_award")

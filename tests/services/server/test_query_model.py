@@ -11,7 +11,7 @@ import pytest
 from egotools import AsyncClient, Response
 from egotools.search_tool import HOW_TO_WRITE_NEEDS
 from inference.chat import ChatModel
-from ontology.errors import ModelError
+from ontology.errors import InvalidArgumentError, ModelError
 from retrieval.engine import open_engine
 from services.server.query_model import open_query_chat
 from services.server.server import Server
@@ -116,3 +116,8 @@ async def test_needs_that_would_cost_more_than_a_call_may_are_not_asked(store: P
     async with served(store, chat, max_call_cost=3) as client:
         answer = await client.retrieve(QUERY, k=10, explain=False)
     assert answer.tools and not answer.need_results and "would cost more" in answer.fallbacks[-1]
+
+
+def test_a_wrong_name_is_refused_at_the_start() -> None:
+    with pytest.raises(InvalidArgumentError, match="openai:MODEL@"):
+        open_query_chat("gpt")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from inference.chat import ChatModel, Message
 from inference.encoder import Encoder
@@ -28,6 +29,7 @@ from inference.retry import concurrent_map
 from inference.structured_chat import FailureBudget, SchemaParser, StructuredAnswer, StructuredChat, StructuredRequest
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.files import read_bounded, write_file
+from ontology.json_values import first_error
 from ontology.names import words
 from ontology.tool import PHRASES, Tool, tool_text
 
@@ -153,21 +155,16 @@ def with_phrases(phrases: Phrases | None) -> dict[str, Any]:
 
 
 def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseReport) -> list[Phrases]:
-    """The phrases of a file of JSON lines: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…"}``. A
-    row of an unknown tool, of another state of its document, or without phrases is dropped with its reason. Raises
-    InvalidArgumentError when the file cannot be read, or none of its lines is a row."""
-    try:
-        # By "\n" alone: a text in JSON may have other line ends. An editor may have put a byte order mark first.
-        lines = read_bounded(path, _MAX_FILE_BYTES).decode("utf-8-sig").split("\n")
-    except (OSError, ValueError) as error:
-        raise InvalidArgumentError(f"the phrases cannot be read: {error}", subject=str(path), remedy=_ROWS) from error
-    rows = [(f"{path.name}:{number}", _row(line)) for number, line in enumerate(lines, 1) if line.strip()]
-    if rows and not any(row for _, row in rows):
-        raise InvalidArgumentError("no line of the file is a row of phrases", subject=str(path), remedy=_ROWS)
+    """The phrases of a file, see :func:`phrase_rows`. A row of an unknown tool, of another state of its document, or without phrases is
+    dropped with its reason. Raises InvalidArgumentError when the file cannot be read, or none of its lines is a row."""
+    rows = [(f"{path.name}:{number}", row) for number, row in phrase_rows(path)]
+    if rows and all(isinstance(row, str) for _, row in rows):
+        problem = f"no line of the file is a row of phrases; in {rows[0][0]} {rows[0][1]}"
+        raise InvalidArgumentError(problem, subject=str(path), remedy=_ROWS)
     found: dict[str, Phrases] = {}
     for place, row in rows:
-        if row is None:
-            report.drop("not-a-row", place)
+        if isinstance(row, str):
+            report.drop("not-a-row", f"{place} {row}")
         elif row.tool not in tools:
             report.drop("unknown-tool", f"{place} {row.tool}")
         elif row.document and row.document != _digest(tools[row.tool]):
@@ -177,16 +174,47 @@ def read_phrases_file(path: Path, tools: Mapping[str, Tool], report: PhraseRepor
     return list(found.values())
 
 
-def _row(line: str) -> Phrases | None:
+def phrase_rows(path: Path) -> list[tuple[int, Phrases | str]]:
+    """What the lines of a file of JSON lines say, or what is wrong with them, by their numbers from 1; empty lines are left out.
+    A row: ``{"tool": "hr/listLeave", "phrases": ["who is away"], "not_for": "…"}``. Raises InvalidArgumentError when the file cannot be read."""
+    if not path.is_file():
+        remedy = "Name one, or give a model that writes phrases, which are then kept there"
+        raise InvalidArgumentError("there is no such file of phrases", subject=str(path), remedy=remedy)
     try:
-        row = json.loads(line)
-        texts, others = row["phrases"], [row.get(key, "") for key in ("not_for", "by", "document")]
-        given = [row["tool"], *texts, *others]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    if not isinstance(texts, list) or not texts or not all(isinstance(each, str) for each in given):
-        return None
-    return Phrases(row["tool"], tuple(texts), *others)
+        # By "\n" alone: a text in JSON may have other line ends. An editor may have put a byte order mark first.
+        lines = read_bounded(path, _MAX_FILE_BYTES).decode("utf-8-sig").split("\n")
+    except (OSError, ValueError) as error:
+        raise InvalidArgumentError(f"the phrases cannot be read: {error}", subject=str(path), remedy=_ROWS) from error
+    return [(number, _row(line)) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def has_phrases(path: Path) -> bool:
+    """Whether a file of JSON lines seems to have rows of phrases."""
+    if path.suffix.lower() != ".jsonl" or not path.is_file():
+        return False
+    with path.open("rb") as handle:
+        return b'"phrases"' in handle.read(1 << 16)
+
+
+class _Row(BaseModel):
+    """A line of a phrases file. Other keys are the writer's own."""
+
+    model_config = ConfigDict(strict=True)
+
+    tool: str
+    phrases: list[str] = Field(min_length=1)
+    not_for: str = ""
+    by: str = ""
+    document: str = ""
+
+
+def _row(line: str) -> Phrases | str:
+    """What a line says, or what is wrong with it."""
+    try:
+        row = _Row.model_validate_json(line)
+    except ValidationError as error:
+        return first_error(error).replace(" at line 1 column ", " at column ")
+    return Phrases(row.tool, tuple(row.phrases), row.not_for, row.by, row.document)
 
 
 def _written(
@@ -272,6 +300,7 @@ def _checked(
     kept = {}
     for each in found:
         by = "".join(filter(str.isprintable, each.by[:MAX_CHARS]))  # shown in terminals, and kept in the manifest
+        by = "" if _TO_A_MODEL.search(unicodedata.normalize("NFKC", by)) else by
         if good[each.tool]:
             kept[each.tool] = replace(each, texts=tuple(good[each.tool]), not_for=_line(each.not_for), by=by)
     report.tools, report.phrases = len(kept), sum(len(each.texts) for each in kept.values())

@@ -199,21 +199,21 @@ def _lemma(word: str, part: str) -> str:
 
 @lru_cache(maxsize=1 << 18)
 def _kept_lemma(word: str, part: str) -> str:
-    if len(word) < 3 or (part == "noun" and (word in _INVARIANT or word.endswith("ics"))):
+    if len(word) < 3 or (part == "noun" and word in _INVARIANT):
         return word
     if part == "noun" and word in _PREFERRED:
         return _PREFERRED[word]
     tables = _tables(part)
+    if part == "noun" and word.endswith("ics"):  # clinics are several of a clinic; logistics are one thing
+        return word[:-1] if word[:-1] in tables.base_forms else word
     rules = [(old, new) for old, new in tables.rules if word.endswith(old) and len(word) > len(old) + 1]
     known = [base for old, new in rules if (base := word[: -len(old)] + new) in tables.base_forms]
     if word in tables.base_forms:
         # The word list also has plurals (details, sales); their singular is the canonical form.
         keep = part == "verb" or len(word) < 5 or not word.endswith("s") or word.endswith(("us", "ss", "is"))
         return word if keep or not known else known[0]
-    if word in tables.exceptions:
-        return tables.exceptions[word]
-    if known:
-        return known[0]
+    if word in tables.exceptions or known:
+        return tables.exceptions.get(word) or known[0]
     return _strip_plural(word) if part == "noun" else word
 
 

@@ -360,9 +360,9 @@ def _open(name: str, store: Path) -> Snapshot:
 
 # What a YAML file with one of these keys at its left margin is
 _KINDS = {
+    "ontology": ("entity_types", "predicates"),
     "sources": ("sources",),
     "overlays": ("namespaces", "systems"),
-    "ontology": ("entity_types", "predicates"),
     "server": ("rules", "catalogs"),
 }
 
@@ -371,7 +371,7 @@ def validate(
     paths: Annotated[
         list[str],
         typer.Argument(
-            help="Documents, sources, overlay and ontology files, policies of access and of calls, catalogues files; a store or the folder of one snapshot."
+            help="Documents, sources, overlay and ontology files, policies of access and of calls, catalogues files, files of phrases; a store or the folder of one snapshot."
         ),
     ],
     as_json: Json = False,
@@ -380,6 +380,7 @@ def validate(
 
     The exit code is 5 for faults of a file of settings, 4 for rejected records of documents, 6 for a damaged snapshot.
     """
+    from ingest.phrases import has_phrases
     from ingest.sources import read_catalog
     from ontology.yaml_file import has_top_key
     from retrieval.ranking.weights import weights_of
@@ -392,11 +393,12 @@ def validate(
         if (path / "CURRENT").is_file() or (path / MANIFEST).is_file():
             kind = "snapshot"
         else:
-            kind = next((kind for kind, keys in _KINDS.items() if has_top_key(path, *keys)), "documents")
+            kind = "phrases" if has_phrases(path) else "documents"
+            kind = next((kind for kind, keys in _KINDS.items() if has_top_key(path, *keys)), kind)
         named[kind].append(name)
     summaries: dict[str, Any] = {}
     faults: list[tuple[str, str]] = []
-    for kind in ("ontology", "sources", "overlays", "server"):
+    for kind in (*_KINDS, "phrases"):
         if files := named[kind]:
             found = [fault for file in files for fault in _faults(kind, Path(file))]
             summaries[kind] = {"files": len(files), "faults": len(found)}
@@ -426,6 +428,10 @@ def validate(
 
 def _faults(kind: str, path: Path) -> list[tuple[str, str]]:
     """The faults of a file of settings: where, and what."""
+    if kind == "phrases":
+        from ingest.phrases import phrase_rows
+
+        return [(f"{path}:{line}", row) for line, row in phrase_rows(path) if isinstance(row, str)]
     if kind == "server":
         from ontology.yaml_file import has_top_key
         from planners.calls.tool_access import read_policy as read_call_policy

@@ -18,6 +18,7 @@ from typing import Any
 
 import grpc
 from google.protobuf import message_factory
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import MessageToDict, Parse, ParseDict, ParseError
 from google.protobuf.message import Message
 from grpc.aio import AioRpcError
@@ -104,6 +105,14 @@ _MOST_MS, _DEFAULT_MS = 60_000, 10_000
 _VISIBLE = re.compile(r"[\x21-\x7e]{0,200}")
 _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _FIELD = re.compile(r"Failed to parse (\w+) field: ")
+_PLACE = re.compile(r" at \w+\.([\w.\[\]]+?)\.?$")
+_FORMS = {
+    FieldDescriptor.CPPTYPE_STRING: "a text",
+    FieldDescriptor.CPPTYPE_BOOL: "true or false",
+    FieldDescriptor.CPPTYPE_DOUBLE: "a number",
+    FieldDescriptor.CPPTYPE_FLOAT: "a number",
+    FieldDescriptor.CPPTYPE_MESSAGE: "an object",
+}
 _UNKNOWN = re.compile(r'no field named "(.{0,200}?)" at')
 _PUSHBACK_KEY = "grpc-retry-pushback-ms"
 
@@ -150,7 +159,7 @@ def rest_app(
                         await _waited_for(stub.GetCatalog, pb.GetCatalogRequest(page_size=0), request)
                         await asyncio.to_thread(_parsed, body, message)
                 except (ParseError, ValueError, RecursionError) as error:  # ValueError: of UTF-8
-                    raise _unread(str(error)) from None
+                    raise _unread(str(error), message.DESCRIPTOR) from None
                 answer = await _waited_for(getattr(stub, self._method), message, request)
                 response = Response(_json(answer), media_type="application/json", headers=_snapshot(answer))
                 await response(scope, receive, send)
@@ -245,9 +254,11 @@ def _parameters(request: Request, method: str) -> dict[str, Any]:
     return found
 
 
-def _unread(problem: str) -> InvalidArgumentError:
-    """The error of a body that is no message, from the words of protobuf's reader."""
+def _unread(problem: str, message: Any) -> InvalidArgumentError:
+    """The error of a body that is no such message, from the words of protobuf's reader."""
     path, known = ".".join(_FIELD.findall(problem)), problem.partition("Available Fields")[2].partition("[")[2]
+    if not path and (place := _PLACE.search(problem)) is not None:
+        path = place[1]
     unknown, subject, remedy = _UNKNOWN.search(problem), "body", "Send one JSON object"
     told = f"the body is no message: {problem[:200].rstrip('.')}"
     if unknown is not None:
@@ -255,10 +266,30 @@ def _unread(problem: str) -> InvalidArgumentError:
         told, subject = "there is no such field", ".".join(filter(None, (path, unknown[1])))
         remedy = f"The fields are {names}" if known else ""
     elif path:
-        told, subject, remedy = _FIELD.sub("", problem).rstrip("."), path, "See /openapi.json"
+        half = "surrogate" in problem  # JSON can write one, UTF-8 cannot
+        told = "it holds half of a character" if half else f"it must be {_form(path, message)}"
+        subject, remedy = path, "See /openapi.json"
     elif "recursion" in problem:
         told, remedy = "the body is nested too deep", "Send the fields of the message only"
     return InvalidArgumentError(told, subject=subject, remedy=remedy)
+
+
+def _form(path: str, message: Any) -> str:
+    """What the JSON of a field is; ``path`` names it from the message on."""
+    form = ""
+    for name in re.sub(r"\[.*?\]", "", path).split("."):
+        known = {} if message is None else {**message.fields_by_camelcase_name, **message.fields_by_name}
+        if name not in known:
+            return "of another kind"
+        field, message = known[name], known[name].message_type
+        form = _FORMS.get(field.cpp_type, "a whole number of 32 bits")
+        if field.enum_type is not None:
+            form = f"one of {', '.join(field.enum_type.values_by_name)}"
+        if message is not None and message.GetOptions().map_entry:
+            form = "an object"
+        elif field.is_repeated:
+            form = f"a list, each {form}"
+    return form
 
 
 async def _waited_for(method: Any, message: Message, request: Request) -> Any:

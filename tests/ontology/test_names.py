@@ -31,6 +31,8 @@ SPELLINGS = {
     "user queue": ("user's queue", "user’s queue", "user queue"),
     "person": ("people", "person", "persons"),
     "woman": ("women", "woman"),
+    "mechanic id": ("mechanics_id", "mechanicIds"),
+    "logistics": ("logistics",),
     "address": ("addresses", "address"),
     **{name: (name,) for name in ("business", "status", "analysis")},  # a singular in s keeps it
 }

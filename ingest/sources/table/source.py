@@ -50,6 +50,8 @@ class TableSource(Source):
         seen: dict[str, str] = {}
         others: list[RejectedRecord] = []  # rows with a name that are no tools, until the first tool
         rows = list(_csv_rows(document) if document.suffix in _CSV else listed_rows(document))
+        if not rows:
+            yield RejectedRecord(document.address, "no-operations", "The table has a header, and no row of a tool.")
         alone = document.suffix in DATA_SUFFIXES and len(rows) == 1 and rows[0].value is document.data
         for location, value in rows:
             item = value

@@ -125,6 +125,7 @@ BAD = {
     "torn.jsonl.gz": (gzip.compress(b'{"name": "x", "parameters": []}\n' * 9)[:-12], "unreadable"),
     "none.json": (b'{"openapi": "3.0.0", "info": {}}', "no-operations"),
     "empty_list.json": (b"[]", "no-operations"),
+    "header.csv": (b"name,description,parameters\n", "no-operations"),
     "twice.json": (b'{"openapi": "3.0.0", "paths": {"/a": {"get": {}}, "/b": {}, "/a": {"post": {}}}}', "invalid-json"),
     "twice.yaml": (b"openapi: 3.0.0\npaths:\n  /a:\n    get: {}\n    get: {}\n", "invalid-yaml"),
     "photo.png": (b"\x89PNG\r\n\x1a\n\0\0", "unknown-format"),

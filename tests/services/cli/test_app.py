@@ -91,6 +91,9 @@ def test_validate_checks_documents_and_snapshots(run: Run, store: Path, tmp_path
     calls.write_text("rules: [{tool: 'hr/*', decision: allow}]")
     access.write_text("version: 1\nrules: [{match: {token: a}, roles: [read]}]")
     assert run("validate", calls, access)[0] == 0
+    bad.write_text('{"tool": "a", "phrases": ["b"]}\n{"tool": "a", "phrase": ["b"]}\n{"tool": "a", "phrases": [')
+    code, out, _ = run("validate", bad)
+    assert code == 5 and "bad.jsonl:2: 'phrases' is missing" in out and "bad.jsonl:3: Invalid JSON" in out
 
 
 def test_a_served_snapshot_answers_like_the_local_one_and_on_its_page(run: Run, store: Path, tmp_path: Path) -> None:

@@ -453,6 +453,7 @@ class PlanStep:
     :param kind: ``goal``, ``resolved_by`` (it turns words into an identifier), ``supplies`` or ``depends_on`` (a document says that it
         must go first).
     :param confidence: of a goal 1 where the caller named it, else the probability that the request needs it, 0 where not estimated.
+    :param effect: what the call does, where the document, the method or the name of the tool says so: ``read``, ``idempotent``, ``change``.
     """
 
     number: int
@@ -460,13 +461,16 @@ class PlanStep:
     kind: str
     confidence: float
     inputs: tuple[PlanInput, ...] = ()
+    effect: str = ""
 
     def bindings(self) -> tuple[str, ...]:
-        """One line for each input that an earlier step fills: ``step 2.supplier_id ← step 1.suppliers[].id``."""
+        """One line for each input that an earlier step or a known value fills: ``step 2.supplier_id ← step 1.suppliers[].id``."""
         return tuple(
-            f"step {self.number}.{each.parameter} ← step {each.step}" + (f".{each.output}" if each.output else "")
+            f"step {self.number}.{each.parameter} ← "
+            + (f"step {each.step}" if each.step else each.value)
+            + (f".{each.output}" if each.step and each.output else "")
             for each in self.inputs
-            if each.step and each.parameter
+            if each.parameter and (each.step or each.value)
         )
 
 

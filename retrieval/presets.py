@@ -80,7 +80,7 @@ class _Interleaved:
         if request.budget_tokens:
             sizes = [request.size_of(tool.id) for tool in best]
             best = [best[place] for place in fitting(sizes, range(len(best)), request.budget_tokens)]
-            fallbacks += [] if best else [NOTHING_FITS.format(len(sizes), request.budget_tokens)]
+            fallbacks += [] if best else [NOTHING_FITS.format(len(sizes), request.budget_tokens, min(sizes, default=0))]
         return replace(
             answers[0],
             tools=tuple(

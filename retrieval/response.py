@@ -62,7 +62,7 @@ def after_done(context: QueryContext, ranking: Ranking) -> Ranking:
 # Of so many tools a budget of tokens takes some. Chosen for its time, half a millisecond a tool that is read for the
 # first time; not measured.
 BUDGETED = 50
-NOTHING_FITS = "budget_tokens: none of the {} best tools has so few as {:,} tokens"
+NOTHING_FITS = "budget_tokens: none of the {} best tools has so few as {:,} tokens; the smallest has {:,}"
 _NO_ESTIMATE = "{}: without an estimate of the probabilities the answer has k tools"
 
 
@@ -213,7 +213,7 @@ def _within_budget(
     order = np.arange(len(best)) if worth is None else np.argsort(-worth[best] / np.sqrt(sizes + 1.0), kind="stable")
     taken = fitting(sizes.tolist(), order.tolist(), budget)[: context.request.k]
     if not taken:
-        context.fallbacks.append(NOTHING_FITS.format(len(best), budget))
+        context.fallbacks.append(NOTHING_FITS.format(len(best), budget, int(sizes.min())))
     elif better := max(taken) + 1 - len(taken):
         context.fallbacks.append(f"budget_tokens: {better} tools that rank higher than the last one did not fit")
     return best[sorted(taken)]

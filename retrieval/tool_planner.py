@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from egotools.values import OpenInput, PlanInput, PlanStep, Response, ToolPlan
+from ontology.tool_effects import known_effect_of
 from retrieval.completion.complete import has_proper_name, resolved_by_own_profile, speaks_of_self, unmet
 from retrieval.completion.needs import SUPPLIES, GivenInputs, Need, NeedsOf, Supplier, tool_needs
 from retrieval.completion.plan import CallChoices, Choice, chosen_calls
@@ -122,6 +123,7 @@ class _Steps:
                     kind=_GOAL if best is None else best.predicate,
                     confidence=self.goals.get(tool, 1.0) if best is None else round(best.confidence, 6),
                     inputs=tuple(self._inputs(tool, self.known.needs_of(tool))),
+                    effect=known_effect_of(self.known.snapshot.tool(tool)) or "",
                 )
             )
         return tuple(found)
@@ -180,7 +182,7 @@ class _Steps:
     ) -> PlanInput | None:
         """Where an input comes from; None for an optional one that nothing is known for."""
         value = known_value(self.known.request.have, each.name)
-        if value is not None:
+        if value is not None and each.takes(value):
             return PlanInput(parameter=each.name, source=_HAVE, confidence=1.0, value=value, required=required)
         if choice is not None and choice.supplier is not None:
             return self._from_tool(choice.need, choice.supplier, required)
@@ -230,9 +232,14 @@ _UNFIT = 5.0
 _ASKED = 4.0  # cost of an input that is asked for although a tool could give it
 
 
+def _analysed(text: str, snapshot: Snapshot) -> Query | None:
+    values = find_values(text, snapshot.value_shapes)
+    return analyse(text, None, snapshot.abbreviations, values=values) if text else None
+
+
 def _not_taken(have: Mapping[str, str], steps: Sequence[PlanStep]) -> Iterator[str]:
-    """Yield a sentence for each given value that is of no input of a step."""
-    inputs = [each.parameter for step in steps for each in step.inputs]
+    """Yield a sentence for each given value that is of no input of a step, or of one that cannot take it."""
+    inputs = [each.parameter for step in steps for each in step.inputs if each.source in (_HAVE, _REQUEST)]
     for name, value in have.items():
         if all(known_value({name: value}, each) is None for each in inputs):
             yield f"no step takes the given value {name[:80]!r}"
@@ -249,13 +256,8 @@ class ToolPlanner:
     def plan(self, request: PlanRequest, retriever: Retriever) -> ToolPlan:
         """The plan for the goals. ``retriever``: matches the query and the needs of the request, if it has any."""
         matched = retriever.retrieve(request.retrieval()) if request.is_matched else None
-        snapshot = self._snapshot
-        done, fallbacks = executed_tools(snapshot, request.done)
-        query = None
-        if request.query:
-            values = find_values(request.query, snapshot.value_shapes)
-            query = analyse(request.query, None, snapshot.abbreviations, values=values)
-        known = _Known(snapshot, self._needs_of, request, query, done)
+        done, fallbacks = executed_tools(self._snapshot, request.done)
+        known = _Known(self._snapshot, self._needs_of, request, _analysed(request.query, self._snapshot), done)
         certainty = self._goals(request, matched)
         goals = tuple(certainty)
         open_needs = lru_cache(None)(partial(known.open_needs, goals))
@@ -289,9 +291,10 @@ class ToolPlanner:
         if request.goals:
             chosen = dict.fromkeys(request.goals, 1.0)
         elif request.needs:
-            results = matched.need_results if matched else ()
-            best = [each.tool for each in results if each.tool and not (request.abstain and each.unserved)]
-            chosen = {id_: certain.get(id_, 0.0) for id_ in best}
+            best = [each for each in (matched.need_results if matched else ()) if each.tool]
+            chosen = {
+                each.tool: certain.get(each.tool, 0.0) for each in best if not (request.abstain and each.unserved)
+            }
         else:
             chosen = {
                 id_: probability
@@ -324,7 +327,8 @@ class ToolPlanner:
         for tool in choices.order:
             for choice in choices.choices.get(tool, ()):
                 if not choice.need.parameter and choice.supplier is None:
-                    first = name(choice.need.suppliers[0].tool)
-                    yield f"{first} should go before {name(tool)}, and the plan has no place for it"
+                    yield (
+                        f"{name(choice.need.suppliers[0].tool)} should go before {name(tool)}, and the plan has no place for it"
+                    )
         if not goals:
             yield "no tool fits the request"

@@ -1957,6 +1957,7 @@ class PlanStep(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     CONFIDENCE_FIELD_NUMBER: _builtins.int
     INPUTS_FIELD_NUMBER: _builtins.int
+    EFFECT_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """Position in the plan, from 1."""
     tool_id: _builtins.str
@@ -1969,6 +1970,8 @@ class PlanStep(_message.Message):
     """In [0, 1]: that of the surest of its outputs or effects that a later step takes. Of a goal: 1 where `PlanRequest.goals` names it, else
     the probability that `query` needs it (`RankedTool.probability`), 0 where the preset does not estimate it.
     """
+    effect: _builtins.str
+    """What the call does, where the document, the method or the name of the tool says so: `read`, `idempotent` or `change`; else empty."""
     @_builtins.property
     def inputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlanInput]:
         """The inputs that are filled or must be: required ones, and optional ones that a value is known for; then, without a
@@ -1983,10 +1986,11 @@ class PlanStep(_message.Message):
         kind: _builtins.str = ...,
         confidence: _builtins.float = ...,
         inputs: _abc.Iterable[Global___PlanInput] | None = ...,
+        effect: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "inputs", b"inputs", "kind", b"kind", "number", b"number", "tool_id", b"tool_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "effect", b"effect", "inputs", b"inputs", "kind", b"kind", "number", b"number", "tool_id", b"tool_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -56,10 +56,14 @@ class Input:
         """Whether its example has letters and digits in a shape."""
         return any(map(str.isalpha, self.example)) and shape_of(self.example) is not None
 
-    def may_be(self, value: str) -> bool:
-        """Whether a value may be its own: no word is a number, and no bare number is an id of letters and digits."""
+    def takes(self, value: str) -> bool:
+        """Whether its type and its listed values allow a value; an empty one, which the caller keeps, may be any."""
         is_word = self.type.lower() in _NUMBERS and any(map(str.isalpha, value))
-        return not (self.is_code if value.isdigit() else is_word)
+        return value in self.enum if value and self.enum else not is_word
+
+    def may_be(self, value: str) -> bool:
+        """Whether a value of a request may be its own: it takes it, and no bare number is an id of letters and digits."""
+        return self.takes(value) and not (self.is_code and value.isdigit())
 
     @property
     def is_text(self) -> bool:
@@ -217,7 +221,9 @@ def given_inputs(values: Sequence[GivenValue], have: Mapping[str, str], tool: in
     wanted, left = (*facts.required, *facts.surroundings), list(values)
     inputs = (*wanted, *(each for each in facts.inputs if each not in wanted))
     owner = next((each.name for each in inputs if each.terms == ("owner",)), "")
-    found = {each.name: value for each in inputs if (value := known_value(have, each.name)) is not None}
+    found = {
+        each.name: value for each in inputs if (value := known_value(have, each.name)) is not None and each.takes(value)
+    }
     for fits, some in (
         (lambda *each: _fits_shape(*each) and _says(*each), inputs),
         *((fits, some) for some in (wanted, inputs) for fits in (_fits_shape, _says)),

@@ -299,7 +299,8 @@ def _show(plan: ToolPlan) -> None:
     for step in plan.steps:
         known = step.confidence if step.confidence == 1 else min(step.confidence, 0.99)
         sure = "" if step.kind == "goal" and not step.confidence else f" {known:.2f}"
-        say(f"{step.number:>2} [bold]{plain(step.tool_id)}[/] {step.kind}{sure}")
+        changes = " [yellow]changes something[/]" if step.effect in ("change", "idempotent") else ""
+        say(f"{step.number:>2} [bold]{plain(step.tool_id)}[/] {step.kind}{sure}{changes}")
         for each in step.inputs:
             unsure = "request" if each.value else "perhaps in the request"
             places = {"step": f"step {each.step}", "done": each.supplier, "request": unsure}

@@ -108,7 +108,8 @@ def test_a_goal_supplies_before_a_lookup(tmp_path: Path) -> None:
 def test_a_chain_is_planned_back_to_what_the_user_knows(shop: Engine) -> None:
     plan = shop.plan(PlanRequest(goals=["shop/refund_order"]))
     assert _names(plan) == ["sign_in", "search_customers", "list_orders", "refund_order"]
-    assert [step.number for step in plan.steps] == [1, 2, 3, 4]
+    effects = "change", "read", "read", "change"
+    assert [(step.number, step.effect) for step in plan.steps] == [*enumerate(effects, 1)]
     assert [step.kind for step in plan.steps][::3] == ["depends_on", "goal"]
     assert plan.steps[2].bindings() == ("step 3.customer_id ← step 2.customers[].customer_id",)
     assert plan.steps[3].bindings() == ("step 4.order_id ← step 3.orders[].order_id",)
@@ -130,11 +131,11 @@ def test_known_values_and_executed_tools_shorten_a_plan(shop: Engine) -> None:
     goal = ["shop/refund_order"]
     known = shop.plan(PlanRequest(goals=goal, have={"customer": "C-17", "tenant": "acme"}))
     assert _names(known) == ["sign_in", "list_orders", "refund_order"]
-    assert _inputs(known, "list_orders")["customer_id"].value == "C-17"
     assert _inputs(known, "refund_order")["tenant"].source == "have"
     assert known.fallbacks == ()
-    (unused,) = shop.plan(PlanRequest(goals=goal, have={"customer": "C-17", "colour": "red"})).fallbacks
-    assert unused == "no step takes the given value 'colour'"
+    unused = PlanRequest(goals=goal, have={"customer": "C-17", "colour": "red"})
+    assert shop.plan(unused).fallbacks == ("no step takes the given value 'colour'",)
+    assert known.steps[1].bindings() == ("step 2.customer_id ← C-17",)
     done = shop.plan(PlanRequest(goals=goal, done=["shop/list_orders", "shop/sign_in", "shop/gone"]))
     assert _names(done) == ["refund_order"]
     taken = _inputs(done, "refund_order")["order_id"]
@@ -149,8 +150,9 @@ def test_an_identifier_that_an_executed_tool_has_answered_is_known_without_an_ed
     assert _names(broker.plan(PlanRequest(goals=goal))) == ["get_order_details"], "nobody places an order to look it up"
     taken = _inputs(broker.plan(PlanRequest(goals=goal, done=["shop/place_order"])), "get_order_details")["order_id"]
     assert (taken.source, taken.supplier, taken.output) == ("done", "shop/place_order", "order_id")
-    stated = broker.plan(PlanRequest(goals=goal, done=["shop/place_order"], have={"order": "O-1"}))
-    assert _inputs(stated, "get_order_details")["order_id"].source == "have"
+    for value, source, left in (("17", "have", ()), ("O-1", "done", ("no step takes the given value 'order'",))):
+        stated = broker.plan(PlanRequest(goals=goal, done=["shop/place_order"], have={"order": value}))
+        assert (_inputs(stated, "get_order_details")["order_id"].source, stated.fallbacks) == (source, left)
     # what a name does not identify is not handed on, and neither is what the tool can do without
     noted = _inputs(broker.plan(PlanRequest(goals=["shop/write_note"], done=["shop/place_order"])), "write_note")
     assert {name: each.source for name, each in noted.items()} == {"message": "ask"}

@@ -84,7 +84,7 @@ def build_request(
         raise ToolRequestError(
             f"it is not known how to call this tool {what}",
             "call",
-            "Ask with a schema format other than none; if it has no call then, its source does not say how.",
+            "Its source does not say how, or a client asked for it without a schema format.",
         )
     root, null_is_absent = arguments_schema(schema or {})
     placed = place_arguments(call, arguments, root, null_is_absent=null_is_absent)

@@ -204,7 +204,8 @@ class Snapshot:
         """
         number = self.find_node(f"tool:{tool_id}")
         if number is None:
-            raise NotFoundError("the catalogue has no such tool", subject=tool_id)
+            remedy = "Search for it by what it does"
+            raise NotFoundError("the catalogue has no such tool", subject=tool_id, remedy=remedy)
         return number
 
     def node_key(self, number: int) -> str:

@@ -80,7 +80,9 @@ class RefusingGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; None where there is none."""
         place, _ = next((group[cmd_name] for group in _COMMANDS.values() if cmd_name in group), ("", ""))
-        if place and cmd_name not in self.commands:
+        if not place:
+            self.commands.update(dict.fromkeys(self.list_commands(ctx), self))  # typer suggests those that are near
+        elif self.commands.get(cmd_name, self) is self:
             pin_threads()  # before a numeric library is imported
             from services.cli.options import command
 

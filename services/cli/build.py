@@ -185,7 +185,7 @@ def show(
         near = near_names(name, {snapshot.node_key(number).partition(":")[2] for number in range(sum(kinds.values()))})
         problem, remedy = "the graph has no node with this name", "Try `egotools search` with the same words"
         if near:
-            remedy = f"Is it {' or '.join(map(repr, near))}"
+            remedy = f"Perhaps it is {' or '.join(map(repr, near))}"
         raise NotFoundError(problem, subject=entity, remedy=remedy)
     engine = Engine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
     most = _ALL if every else _JSON if as_json else _SCREEN
@@ -350,9 +350,9 @@ def _open(name: str, store: Path) -> Snapshot:
     found = [id_ for id_ in ids if id_.startswith(name)]
     if not found:
         known = f"It has {', '.join(ids[-_KNOWN:])}" if ids else "Name a store or the folder of a snapshot"
-        raise NotFoundError(f"no folder, and no snapshot of the store {store}", subject=name, remedy=known)
+        raise NotFoundError(f"no such folder, and no such snapshot in {store}", subject=name, remedy=known)
     if len(found) > 1:
-        problem = f"{len(found)} snapshots of the store {store} begin so"
+        problem = f"{len(found)} snapshots in {store} begin so"
         remedy = f"Write more of the id: {', '.join(found[:_KNOWN])}"
         raise InvalidArgumentError(problem, subject=name, remedy=remedy)
     return open_snapshot(store / SNAPSHOTS / found[0])

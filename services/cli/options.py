@@ -215,7 +215,7 @@ def check_known(snapshot: Snapshot, tool_ids: Iterable[str]) -> None:
     for tool_id in tool_ids:
         if snapshot.find_node(f"tool:{tool_id}") is None:
             near = " or ".join(near_names(tool_id, map(snapshot.tool_id, range(snapshot.tool_count))))
-            remedy = f"Is it {near}" if near else "Try `egotools search` with what the tool does"
+            remedy = f"Perhaps it is {near}" if near else "Try `egotools search` with what the tool does"
             raise NotFoundError("the catalogue has no such tool", subject=tool_id, remedy=remedy)
 
 

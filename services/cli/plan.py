@@ -247,8 +247,8 @@ def _execute(
             "outcome": execution.outcome,
             "calls": calls,
             "remaining": [each.number for each in execution.remaining],
+            "open_inputs": [asdict(each) for each in execution.open_inputs],
         }
-        told["open_inputs"] = [asdict(each) for each in execution.open_inputs]
         print_json({"plan": asdict(plan), "execution": told})
     elif execution.calls and execution.remaining:
         left = ", ".join(f"{step.number} {step.tool_id}" for step in execution.remaining)

@@ -96,9 +96,7 @@ def test_rows_that_are_of_no_use_are_dropped_and_the_others_kept(tmp_path: Path)
         collected(rows=[{"tool": RSVP.id, "phrase": ["who said yes"]}, "# Read me"], tmp_path=tmp_path)
 
 
-def test_a_row_keeps_line_ends_of_other_kinds_and_what_its_author_is_called_can_be_shown_and_kept(
-    tmp_path: Path,
-) -> None:
+def test_a_row_keeps_other_line_ends_and_its_author_can_be_shown_and_kept(tmp_path: Path) -> None:
     row = {"tool": RSVP.id, "phrases": ["who accepted the invitation"], "by": "A\x1b[31m\u202ena" + "x" * 999}
     for text in ("\ufeff" + json.dumps(row) + "\r\n", json.dumps({**row, "by": "Ana\u2028"}, ensure_ascii=False)):
         kept, report = collected(rows=[text], tmp_path=tmp_path)

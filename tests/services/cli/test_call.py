@@ -139,7 +139,7 @@ def test_what_is_wrong_is_said_and_no_secret_is_repeated(
 def test_a_misspelt_id_is_answered_with_near_ones(run: Run, store: Path) -> None:
     for command in (("call", "shop/getOrdr"), ("plan", "an order", "--goal", "shop/getOrdr")):
         code, _, err = run(*command, "--store", store)
-        assert code == 7 and "shop/getOrdr: the catalogue has no such tool. Is it shop/getOrder" in " ".join(
+        assert code == 7 and "shop/getOrdr: the catalogue has no such tool. Perhaps it is shop/getOrder" in " ".join(
             err.split()
         )
 

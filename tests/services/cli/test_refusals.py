@@ -39,6 +39,7 @@ REFUSED: tuple[tuple[int, str, str], ...] = (
         for address in ("openai:", "openai:model", "model@http://h/v1", "openai:@http://h/v1", "openai:m@")
     ),
     (2, "Missing argument", "validate"),
+    (2, "Did you mean 'build'", "buld"),
     (2, "k: it must be", "search x --store STORE -k 0"),
     (2, "auto", "search x --store STORE -k many"),
     (2, "letter or digit", "search '' --store STORE"),

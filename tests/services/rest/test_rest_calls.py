@@ -138,6 +138,7 @@ async def test_errors_of_the_service_become_problems() -> None:
             "title": "Not Found",
             "status": 404,
             "detail": "the catalogue has no such tool.",
+            "remedy": "Search for it by what it does.",
             "reason": "NOT_FOUND",
             "subject": "crm/none",
         }

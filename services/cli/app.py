@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from collections.abc import Mapping, Sequence
@@ -183,6 +184,7 @@ def main() -> None:
         code = _INTERRUPTED if isinstance(stop, KeyboardInterrupt) else stop.code
         if code == _INTERRUPTED:
             tell("Interrupted. Results that were finished before are kept.")
+        gc.freeze()  # else the interpreter looks through all that a build made for garbage before it ends: .8 of 10 s
         sys.exit(code)
     except BrokenPipeError:
         sys.exit(0)

@@ -16,7 +16,7 @@ from typer import Argument, Option
 
 from egotools import Client
 from egotools.values import ToolPlan
-from ontology.errors import EgotoolsError, InvalidArgumentError, ToolCallError
+from ontology.errors import InvalidArgumentError, ToolCallError
 from services.cli.console import compact_json, counted, plain, print_json, printable, say, table, tell
 from services.cli.options import (
     NO_CALL_OPTIONS,
@@ -253,25 +253,23 @@ def _execute(
     elif execution.calls and execution.remaining:
         left = ", ".join(f"{step.number} {step.tool_id}" for step in execution.remaining)
         say(f"[yellow]not called[/]: {plain(left)}")
-    failed = _execution_error(execution)
-    if failed is not None:
-        raise failed
+    _check_made(execution)
 
 
-def _execution_error(execution: PlanExecution) -> EgotoolsError | None:
-    """Return why not all calls were made, or None."""
+def _check_made(execution: PlanExecution) -> None:
+    """Raise the error that says why not all calls were made."""
     if execution.open_inputs:
         needed = [f"{each.parameter} (step {' and '.join(map(str, each.steps))})" for each in execution.open_inputs]
         problem = f"nothing was called, because these values are not known: {', '.join(needed)}"
-        return InvalidArgumentError(problem, subject="--have", remedy="Give each of them: --have NAME=VALUE")
+        raise InvalidArgumentError(problem, subject="--have", remedy="Give each of them: --have NAME=VALUE")
     if execution.outcome == "made":
-        return None
+        return
     last = execution.calls[-1]
     if last.error is not None:
-        return command_error(last.error)
+        raise command_error(last.error)
     status = printable(last.answer.status) if last.answer is not None else ""
     problem = f"step {last.step.number} was answered with an error: {status}"
-    return ToolCallError(problem, subject=last.step.tool_id, remedy="Read its answer")
+    raise ToolCallError(problem, subject=last.step.tool_id, remedy="Read its answer")
 
 
 def _show_call(call: StepCall) -> None:

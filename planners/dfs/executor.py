@@ -35,7 +35,6 @@ from planners.dfs.resolver import (
     Step,
     interval_id,
     read_interval,
-    together,
 )
 from planners.dfs.witnesses import Pairs, Witnesses, Work
 from planners.query.dates import read_range
@@ -289,11 +288,6 @@ class _Walk:
         self._known: dict[str, dict[str, Entity]] = {}
         self._listed: list[str] = []
 
-    @property
-    def root(self) -> str:
-        """The return variable."""
-        return self.graph.return_var
-
     def type_of(self, var: str) -> EntityType:
         """The type of a variable, as the domain describes it."""
         return self._domain.types[self.graph.vars[var]]
@@ -314,7 +308,7 @@ class _Walk:
 
     def distances(self) -> dict[str, int]:
         """How many edges each variable is away from the return variable, by the shortest way."""
-        found, wave = {self.root: 0}, [self.root]
+        found, wave = {self.graph.return_var: 0}, [self.graph.return_var]
         while wave:
             near = [end for var in wave for edge in self.graph.edges_of(var) for end in (edge.source, edge.target)]
             wave = [var for var in dict.fromkeys(near) if var not in found]
@@ -323,7 +317,7 @@ class _Walk:
 
     def _entities_vars(self) -> list[str]:
         """The variables that stand for entities, the return variable first."""
-        variables = sorted(self.graph.vars, key=lambda var: var != self.root)
+        variables = sorted(self.graph.vars, key=lambda var: var != self.graph.return_var)
         return [var for var in variables if self.type_of(var).kind == "entity"]
 
     async def run(self, calls: MeteredResolver, observe: Observe) -> None:
@@ -331,7 +325,7 @@ class _Walk:
         self._calls, self._observe = calls, observe
         for var, error in self.unread.items():
             self._lose(var, {var}, self._touching({var}), [error])
-        if self.root in self.lost:
+        if self.graph.return_var in self.lost:
             self._account()
             return
         for var, ids in self.fixed.items():
@@ -346,7 +340,9 @@ class _Walk:
             entered = dict.fromkeys(task.end for task in chosen if task.end not in self.sets)
             for var in entered:
                 self._observe({"event": "VariableEntered", "var": var, "kind": self.graph.vars[var]})
-            await together([self._take(task) for task in chosen])
+            async with asyncio.TaskGroup() as group:
+                for task in chosen:
+                    group.create_task(self._take(task))
         if all(self.sets.values()):
             self._give_up()
 
@@ -380,7 +376,7 @@ class _Walk:
     def _listing(self) -> list[_Task]:
         """Where nothing is bound, a type is listed; where nothing led to the return variable, its type."""
         kinds = [var for var in self._entities_vars() if var not in self.lost]
-        var = self.root if self.sets or self._listed else next(iter(kinds), "")
+        var = self.graph.return_var if self.sets or self._listed else next(iter(kinds), "")
         if var not in kinds or var in self.sets or var in self._listed:
             return []
         self._listed.append(var)
@@ -505,7 +501,7 @@ class _Walk:
 
     def _give_up(self) -> None:
         """Take out of the graph what no call applied, and what no applied edge joins to the return variable."""
-        reached = self._joined(self.root, self.pairs, set(self.graph.vars)) & self.sets.keys()
+        reached = self._joined(self.graph.return_var, self.pairs, set(self.graph.vars)) & self.sets.keys()
         applied = bool(self.pairs) or any(self.filters(var) for var in reached if var not in self._filtered)
         if not reached or (not applied and (self.missing or self._edges or self._filtered)):
             self._account()
@@ -557,7 +553,7 @@ class _Walk:
             self._lose(task.end, set(), self.filters(task.end) if task.edge is None else (task.edge,), [error])
         known = {each for missing in self.missing for each in missing.constraints}
         if rest := [each for each in self.graph.constraints if each not in known]:
-            self._lose(self.root, set(), rest, [])
+            self._lose(self.graph.return_var, set(), rest, [])
 
 
 def _shown(entities: Iterable[Entity]) -> list[dict[str, Any]]:

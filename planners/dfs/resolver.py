@@ -6,9 +6,8 @@ The executor knows no tools. :class:`Resolver` has one implementation over retri
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -21,7 +20,6 @@ from planners.query.query_graph import FilterConstraint, words_of
 SELF = "self"  # identifier of the one entity of a type of kind ``self``
 MOST_ROWS = 1_000_000  # that a run fetches; no call is made after these
 
-_Answer = TypeVar("_Answer")
 _Rows = TypeVar("_Rows", bound=Sequence[Any])
 _Kind: TypeAlias = Literal["find", "follow"]
 # Gets each event of an execution as JSON values: ``event`` is its name
@@ -122,13 +120,6 @@ class MeteredResolver:
             self.rows += rows
             self.log.append(Call(kind, what, sources, rows, ms, error))
             self._observe({"event": "Called", "call": asdict(self.log[-1])})
-
-
-async def together(jobs: Sequence[Coroutine[None, None, _Answer]]) -> list[_Answer]:
-    """Return the results in their order; when one fails or the caller is cancelled, the others are cancelled and awaited first."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(job) for job in jobs]
-    return [task.result() for task in tasks]
 
 
 def _what(kind: str, filters: Sequence[FilterConstraint]) -> str:

@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import grpc
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from egotools.v1 import admin_pb2 as pb
 from egotools.v1 import admin_pb2_grpc as pb_grpc
@@ -239,7 +238,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
                 snapshot_id=each.snapshot_id,
                 tool_count=each.tool_count,
                 bytes=each.bytes,
-                published=_timestamp(each.published),
+                published=each.published,  # type: ignore[arg-type]  # protobuf takes a time of Python, its stubs do not say so
                 served=each.snapshot_id == catalog.snapshot_id,
                 current=each.current,
                 problem=each.problem or catalog.problems.get(each.snapshot_id, ""),
@@ -280,7 +279,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
                     tenant=tenant,
                     snapshot_id=catalog.snapshot_id,
                     tool_count=catalog.engine.catalog().tool_count if catalog.engine else 0,
-                    since=_timestamp(datetime.fromtimestamp(catalog.since, UTC) if catalog.since else None),
+                    since=datetime.fromtimestamp(catalog.since, UTC) if catalog.since else None,  # type: ignore[arg-type]
                     problem=catalog.problem,
                     draining=catalog.draining,
                 )
@@ -300,10 +299,3 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         swap = (await asyncio.shield(task))._asdict()
         add_log_fields(**swap)
         return pb.PublishResponse(**swap)
-
-
-def _timestamp(at: datetime | None) -> Timestamp | None:
-    stamp = Timestamp()
-    if at is not None:
-        stamp.FromDatetime(at)
-    return stamp if at else None

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from ontology.errors import ModelError
 from services.cli.console import ProgressDisplay, plain, print_json, say, show_result, stdout, table, tell
-from services.cli.options import Json, command
+from services.cli.options import Json, command, group
 from services.jobs.plans import DatagenPlan, EvaluationPlan, LearningPlan, TuningPlan
 
 if TYPE_CHECKING:
@@ -36,13 +36,10 @@ class _RunUnlessNamed(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-eval_app = typer.Typer(
-    cls=_RunUnlessNamed,
-    help="Measure systems on labelled requests: egotools eval SNAPSHOT --queries FILE --out FOLDER (the word run may be left"
+eval_app = group(
+    "Measure systems on labelled requests: egotools eval SNAPSHOT --queries FILE --out FOLDER (the word run may be left"
     " out: ./run is a folder of that name); egotools eval compare A B.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
+    _RunUnlessNamed,
 )
 
 

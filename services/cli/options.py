@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args, 
 
 import typer
 from typer import Option
+from typer.core import TyperGroup
 
 from egotools import Tool
 from egotools.call import Call
@@ -45,9 +46,9 @@ Replay: TypeAlias = Annotated[bool, Option("--replay", help="Tell the journal's 
 ReadyFile: TypeAlias = Annotated[Path | None, Rare("--ready-file", help="File that gets the address (JSON).")]
 
 
-def group(words: str) -> typer.Typer:
+def group(words: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
     """Return a group of commands."""
-    return typer.Typer(help=words, no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+    return typer.Typer(cls=kind, help=words, no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 
 
 def command_error(error: ClientError, address: str = "") -> EgotoolsError:

@@ -40,12 +40,8 @@ _COMPANY_DAY = date(2026, 11, 20)  # on which the mock company stands
 @demo_app.callback()
 def _demo(context: typer.Context) -> None:
     """Build the shipped company's tool graph, serve it, and ask requests whole and by needs; then plan one and call its tools."""
-    if context.invoked_subcommand is None:
-        demo()
-
-
-def demo() -> None:
-    """Build, serve, ask, plan and call."""
+    if context.invoked_subcommand is not None:
+        return
     pin_threads()  # before a numeric library is imported
     from egotools import Client
     from inference import DEFAULT_ENCODER, load_encoder

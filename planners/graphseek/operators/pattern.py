@@ -283,13 +283,13 @@ def parse_nodes(raw: Nodes | Arguments, schema: GraphSchema) -> Nodes:
     return Nodes(types=types, filters=filters, shown=f"{types[0].name} with {shown}" if filters else types[0].name)
 
 
-def match_nodes(text: CypherText, variable: str, nodes: Nodes) -> None:
-    """Write the clauses that match the nodes of a selection."""
+def match_nodes(text: CypherText, nodes: Nodes) -> None:
+    """Write the clauses that match the nodes ``n0`` of a selection."""
     if nodes.ids is not None:
-        text.choose(variable, nodes.type, nodes.ids)
+        text.choose("n0", nodes.type, nodes.ids)
         return
-    text.add(f"MATCH {text.node(variable, nodes.types)}")
-    text.where(filter_conditions(text, variable, nodes.filters))
+    text.add(f"MATCH {text.node('n0', nodes.types)}")
+    text.where(filter_conditions(text, "n0", nodes.filters))
 
 
 # Reach
@@ -387,7 +387,7 @@ def match_reach(text: CypherText, start: Nodes, reach: Reach, end: Nodes, *, kee
     it is one hop; return the expression of the number of hops. With ``keep_starts``, for one hop, starts without an end
     stand in the rows, with null for ``n1``."""
     if keep_starts and start.ids is None:
-        match_nodes(text, "n0", start)
+        match_nodes(text, start)
         begin, conditions = "MATCH", list[str]()
         steps = steps_of(text, "(n0)", text.node("n1", end.types), reach)
     else:
@@ -455,19 +455,12 @@ def columns_of(keys: Iterable[PropertyKey]) -> list[ResultColumn]:
     return [ResultColumn(name=key.name, type=_column_type(key)) for key in keys]
 
 
-def return_nodes(
-    text: CypherText, end: Nodes, columns: Sequence[ResultColumn] = (), values: Sequence[str] = ()
-) -> tuple[ResultColumn, ...]:
-    """Write RETURN of ``n1``: its id and properties where it is of one type, else the node itself; then further
-    columns. Returns the columns of the table."""
-    if end.type is None:
-        text.returns((NODE, *columns), ("n1", *values))
-        return (NODE, *NODE_TEXTS, *columns)
-    keys = end.type.properties
-    of_node = (node_column(end.type.name, [key.name for key in keys]), *columns_of(keys))
-    named = [text.node_id("n1", (end.type,)), *(text.property("n1", key.name) for key in keys)]
-    text.returns((*of_node, *columns), (*named, *values))
-    return (*of_node, *columns)
+def node_cells(
+    text: CypherText, variable: str, type_: NodeType, keys: Sequence[PropertyKey]
+) -> tuple[list[ResultColumn], list[str]]:
+    """Return the columns of a node of one type, its id and some of its properties, and their expressions."""
+    columns = [node_column(type_.name, [key.name for key in keys]), *columns_of(keys)]
+    return columns, [text.node_id(variable, (type_,)), *(text.property(variable, key.name) for key in keys)]
 
 
 def name_value(text: CypherText, variable: str, types: Sequence[NodeType], catalog: SemanticCatalog) -> str:

@@ -49,7 +49,7 @@ async def get_nodes(arguments: Arguments, context: OperatorContext) -> Result:
         return [pattern.property_of((type_,), name) for name in dict.fromkeys(arguments.get(argument) or ())]
 
     if arguments.get("group_by") or arguments.get("aggregations"):
-        pattern.match_nodes(text, "n0", nodes)
+        pattern.match_nodes(text, nodes)
         keys = named("group_by")
         groups = [(column, text.property("n0", column.name)) for column in pattern.columns_of(keys)]
         aggregated = arguments.get("aggregations") or [{"grouping_type": "COUNT"}]
@@ -61,17 +61,16 @@ async def get_nodes(arguments: Arguments, context: OperatorContext) -> Result:
             graph_query.explain_empty(nodes.filters)
         return result
     valued = [pattern.Filter(key=pattern.property_of((type_,), order), operator="is_not_null")] if order else []
-    pattern.match_nodes(text, "n0", replace(nodes, filters=(*nodes.filters, *valued)))
+    pattern.match_nodes(text, replace(nodes, filters=(*nodes.filters, *valued)))
     keys = named("properties") or list(type_.properties)
-    columns = (pattern.node_column(type_.name, [key.name for key in keys]), *pattern.columns_of(keys))
-    values = [text.node_id("n0", (type_,)), *(text.property("n0", key.name) for key in keys)]
-    names = text.returns(columns, values)
+    of_node, values = pattern.node_cells(text, "n0", type_, keys)
+    names = text.returns(of_node, values)
     if order:
         text.add(f"ORDER BY {text.property('n0', order)}{' DESC' if arguments.get('descending') else ''}, {names[0]}")
     text.limit(most)
     notes = [f"Nodes without {order} are left out."] if order else []
     return await graph_query.run_query(
-        context, text, columns, title=nodes.shown, most=most, filters=nodes.filters, notes=notes
+        context, text, of_node, title=nodes.shown, most=most, filters=nodes.filters, notes=notes
     )
 
 

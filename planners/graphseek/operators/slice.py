@@ -41,7 +41,10 @@ async def traverse(arguments: Arguments, context: OperatorContext) -> Result:
     names = [given["node_type"]] if given.get("node_type") else []
     end = pattern.parse_end(text.schema, start, reach, names, given.get("filters") or ())
     pattern.match_nearest(text, start, reach, end)
-    columns = pattern.return_nodes(text, end, (_HOPS,), ("h0",))
+    columns, values = [pattern.NODE], ["n1"]
+    if end.type is not None:
+        columns, values = pattern.node_cells(text, "n1", end.type, end.type.properties)
+    text.returns((*columns, _HOPS), (*values, "h0"))
     if reach.hops > 1:
         text.add(f"ORDER BY h0, {text.node_id('n1', end.types)}")
     most = given.get("limit", DEFAULT_ROWS)
@@ -55,7 +58,7 @@ async def traverse(arguments: Arguments, context: OperatorContext) -> Result:
     return await graph_query.run_query(
         context,
         text,
-        columns,
+        (*columns, *(() if end.type else pattern.NODE_TEXTS), _HOPS),
         title=f"{end.shown} from {start.shown} by {reach.shown}",
         most=most,
         filters=(*start.filters, *end.filters, *reach.filters),
@@ -78,7 +81,7 @@ async def subgraph(arguments: Arguments, context: OperatorContext) -> Result:
     ids = dict.fromkeys(start.ids or ())
     if start.ids is None:
         own = CypherText(context.schema, context.graph.dialect)
-        pattern.match_nodes(own, "n0", start)
+        pattern.match_nodes(own, start)
         own.returns([pattern.NODE], [own.node_id("n0", start.types)])
         own.limit(most)
         found, _ = await graph_query.fetch_rows(context, own.compiled(), most=most)

@@ -204,8 +204,6 @@ def _next(place: _Place, step: str, so_far: str, subject: str) -> Iterator[_Plac
 def _row(place: _Place, source: tuple[str, ...]) -> AnswerRow:
     value, outer, belongs = place.value, place.outer, ""
     fields: Mapping[str, Any] = outer[-1] if outer else {}
-    if isinstance(value, dict):  # the path leads to objects: the whole object names itself
-        value, fields = value.get("id", ""), value
     for start in reversed(outer) if source else ():  # of the innermost object that has it
         found = value_at(start, source)
         if isinstance(found, str | int | float):

@@ -284,10 +284,7 @@ def parse_nodes(raw: Nodes | Arguments, schema: GraphSchema) -> Nodes:
 
 
 def match_nodes(text: CypherText, nodes: Nodes) -> None:
-    """Write the clauses that match the nodes ``n0`` of a selection."""
-    if nodes.ids is not None:
-        text.choose("n0", nodes.type, nodes.ids)
-        return
+    """Write the clauses that match the nodes ``n0`` of a selection by type and filters."""
     text.add(f"MATCH {text.node('n0', nodes.types)}")
     text.where(filter_conditions(text, "n0", nodes.filters))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from egotools import ClientError, Tool
@@ -36,7 +35,6 @@ from planners.query.query_graph import FilterConstraint
 _MOST_PAGES = 10_000
 _MOST_AT_ONCE = 8  # calls of a tool that takes one identifier
 _Answer = TypeVar("_Answer")
-_Fits: TypeAlias = Callable[[Tool], Binding | Misfit]
 # Arguments, and the sources that the rows of the answer may have.
 _Asked: TypeAlias = tuple[Mapping[str, Any], Collection[str]]
 
@@ -114,7 +112,7 @@ class ToolResolver:
             purpose = f"{source} {step.edge} {target}{'' if step.forward else ' (backward)'}"
         if lookup is None:
             raise ToolCallError(f"the domain {self._domain.name} names no tool for it", subject=purpose)
-        return await self._chosen(purpose, lookup.request, partial(bind, wanted=self._wanted(step, lookup)))
+        return await self._chosen(purpose, self._wanted(step, lookup))
 
     async def follow(self, step: Step, sources: Sequence[str]) -> Sequence[tuple[str, Entity]]:
         """See :class:`planners.dfs.resolver.Resolver`."""
@@ -164,12 +162,12 @@ class ToolResolver:
             takes = f"{lookup.fields.get('start', '')},{lookup.fields.get('end', '')}"
         return lookup.model_copy(update={"takes": takes, "fields": fields})
 
-    async def _chosen(self, purpose: str, request: str, fits: _Fits) -> Choice:
+    async def _chosen(self, purpose: str, wanted: Lookup) -> Choice:
         async with self._locks[purpose]:  # whoever comes first asks; when cancelled, the next one asks itself
             if purpose in self._choices:
                 return self._choices[purpose]
             try:
-                found = await self._finder.find(request)
+                found = await self._finder.find(wanted.request)
             except ClientError as error:
                 raise ToolCallError(f"the tool service did not answer: {error.message}", subject=purpose) from error
             candidates, misfits = list[Candidate](), list[str]()
@@ -177,12 +175,12 @@ class ToolResolver:
                 if each.tool.effect != "read":
                     misfits.append(f"{each.tool.id} may change something")
                     continue
-                binding = fits(each.tool)
+                binding = bind(each.tool, wanted)
                 if isinstance(binding, Misfit):
                     misfits.append(binding.reason)
                 else:
                     candidates.append(Candidate(each.tool, each.rank, binding))
-            choice = Choice(purpose, request, found.snapshot_id, tuple(candidates), tuple(misfits))
+            choice = Choice(purpose, wanted.request, found.snapshot_id, tuple(candidates), tuple(misfits))
             self._said(f"{purpose}: {choice.reason}")
             self._choices[purpose] = choice
             return choice

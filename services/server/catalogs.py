@@ -29,6 +29,7 @@ from retrieval.snapshot.manifest import MANIFEST
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
+from services.server.access.watched_file import stamp
 from services.server.calls import fields
 from services.server.settings import CatalogEntry, ServerSettings
 
@@ -84,14 +85,6 @@ class CatalogStore:
 
     def mark(self) -> tuple[object, ...]:
         """Return a value that changes whenever the store publishes a snapshot, or the published one gets other files."""
-
-        def stamp(path: Path) -> tuple[int, ...]:
-            try:
-                found = path.stat()
-            except OSError:
-                return ()
-            return found.st_ino, found.st_mtime_ns, found.st_size
-
         try:
             name = named_id(self.path)
         except OSError as error:
@@ -145,7 +138,6 @@ def catalog_stores(
 class ServedCatalog:
     """What a catalogue serves now."""
 
-    tenant: str
     engine: Engine | None = None  # None while no snapshot is loaded
     since: float = 0.0  # when its engine was swapped in, in seconds since 1970; 0 while there is none
     problem: str = ""  # why the last publication was refused; empty if it was not
@@ -176,7 +168,7 @@ class Catalogs:
         drained: Callable[[], None],  # called, on any thread, when an engine that is served no more is freed
         on_swap: Callable[[str, str], None],  # called with tenant and snapshot id at each swap
     ) -> None:
-        self._catalogs = {tenant: ServedCatalog(tenant) for tenant in tenants}
+        self._catalogs = {tenant: ServedCatalog() for tenant in tenants}
         # Required ones without an engine; it only shrinks.
         self.missing = set(tenants if required is None else required)
         self._drained, self._on_swap = drained, on_swap

@@ -38,7 +38,7 @@ class WatchedFiles(Generic[_T]):
     ) -> None:
         self._what, self._paths, self._read, self._poll_s, self._told = what, paths, read, poll_s, told
         self._lock, self._looked, self._problem = threading.Lock(), time.monotonic(), ""
-        self._stamps = [_stamp(path) for path in paths]
+        self._stamps = [stamp(path) for path in paths]
         try:
             self._value = read()
         except EgotoolsError:
@@ -66,7 +66,7 @@ class WatchedFiles(Generic[_T]):
         return self._value
 
     def _look(self) -> None:
-        stamps, file = [_stamp(path) for path in self._paths], str(self._paths[0])
+        stamps, file = [stamp(path) for path in self._paths], str(self._paths[0])
         self._looked = time.monotonic()
         if stamps == self._stamps:
             return
@@ -85,7 +85,8 @@ class WatchedFiles(Generic[_T]):
         self._problem, self._stamps = problem, stamps
 
 
-def _stamp(path: Path) -> tuple[int, int, int]:
+def stamp(path: Path) -> tuple[int, int, int]:
+    """Return what changes with a file; zeros of one that is not there, or cannot be seen."""
     try:
         found = path.stat()  # of what a link names: orchestrators change secrets by changing a link
     except OSError:

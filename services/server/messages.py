@@ -32,7 +32,9 @@ _MAX_NODE_CHARS = 4_096
 _DEFAULT_NEIGHBORS, _MAX_NEIGHBORS, _MAX_PREDICATES = 100, 1_000, 64
 _DEFAULT_PAGE, _MAX_PAGE = 100, 5_000
 _TOKEN_VERSION, _MAX_OFFSET_DIGITS = "1", 12
-_FORMATS = {number: name.removeprefix("SCHEMA_FORMAT_").lower() for name, number in pb.SchemaFormat.items()}
+_FORMATS: dict[int, str] = {
+    number: name.removeprefix("SCHEMA_FORMAT_").lower() for name, number in pb.SchemaFormat.items()
+}
 # Most fields of one request, with those of its parts. A request with every limit of the contract reached has 10,000.
 MAX_FIELDS = 20_000
 _SIZES = {1: 8, 5: 4}  # wire type → bytes of a fixed number

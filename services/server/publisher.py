@@ -238,7 +238,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
                 snapshot_id=each.snapshot_id,
                 tool_count=each.tool_count,
                 bytes=each.bytes,
-                published=each.published,  # type: ignore[arg-type]  # protobuf takes a time of Python, its stubs do not say so
+                published=each.published,
                 served=each.snapshot_id == catalog.snapshot_id,
                 current=each.current,
                 problem=each.problem or catalog.problems.get(each.snapshot_id, ""),
@@ -279,7 +279,7 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
                     tenant=tenant,
                     snapshot_id=catalog.snapshot_id,
                     tool_count=catalog.engine.catalog().tool_count if catalog.engine else 0,
-                    since=datetime.fromtimestamp(catalog.since, UTC) if catalog.since else None,  # type: ignore[arg-type]
+                    since=datetime.fromtimestamp(catalog.since, UTC) if catalog.since else None,
                     problem=catalog.problem,
                     draining=catalog.draining,
                 )
